@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SKM_MODEL_EVENT_H
+#define SKM_MODEL_EVENT_H
+
+#include "model/decision.h"
+
+#include <stdint.h>
+
+enum skm_event_kind {
+	SKM_EVENT_REGISTERED,
+	SKM_EVENT_STEP,     /* the ladder moved */
+	SKM_EVENT_SYSCTL,   /* a value of the network namespace was written */
+	SKM_EVENT_SQUEEZED, /* open sockets were given smaller buffers */
+	SKM_EVENT_RESTORED, /* baselines were put back */
+	SKM_EVENT_FOREIGN,  /* a value changed that sockmem did not change */
+	SKM_EVENT_TROUBLE,  /* an actuator or a probe failed */
+	SKM_EVENT_ADOPTED,  /* taken over from an enforcer that ended without releasing */
+	SKM_EVENT_OOM,      /* the kernel OOM-killed in the container */
+	SKM_EVENT_ENDED,
+};
+extern const struct skm_names skm_event_kind_names;
+
+#define SKM_EVENT_TEXT_MAX 240
+
+struct skm_event {
+	uint64_t realtime_usec;
+	enum skm_event_kind kind;
+	enum skm_step step;
+	enum skm_reason reason;
+	uint64_t sock_bytes, limit_bytes, fair_cap_bytes; /* fair cap: UINT64_MAX while nothing is capped */
+	uint32_t sockets;
+	char text[SKM_EVENT_TEXT_MAX]; /* a sentence for a person */
+};
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Baselines: the values that stood before sockmem first wrote them. */
+#ifndef SKM_MODEL_JOURNAL_H
+#define SKM_MODEL_JOURNAL_H
+
+#include "model/policy.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The sysctls of a network namespace that sockmem writes. */
+enum skm_netns_key { SKM_NETNS_TCP_RMEM, SKM_NETNS_TCP_WMEM, SKM_NETNS_NOTSENT_LOWAT, SKM_NETNS_KEYS };
+
+/* "4096\t131072\t6291456": the kernel's own text, without the newline. */
+#define SKM_NETNS_TEXT_MAX 64
+
+/* One open socket's settings before it was squeezed. */
+struct skm_socket_baseline {
+	uint64_t cookie;   /* SO_COOKIE */
+	uint32_t rcvbuf;   /* sk_rcvbuf, bytes, as SO_RCVBUF reads it */
+	uint32_t buf_lock; /* SO_BUF_LOCK: which buffers the program itself had locked */
+};
+
+struct skm_journal {
+	char id[SKM_ID_MAX + 1];
+	char boot_id[40]; /* /proc/sys/kernel/random/boot_id */
+	pid_t pid;
+	uint64_t cgroup_inode, netns_inode;
+	char cgroup[4096]; /* path as the host sees it */
+	struct skm_policy policy;
+	uint64_t started_realtime_usec;
+	/* A key's baseline is set as soon as sockmem means to write it; written: the newest value of ours. Empty: never written.
+	 */
+	char baseline[SKM_NETNS_KEYS][SKM_NETNS_TEXT_MAX];
+	char written[SKM_NETNS_KEYS][SKM_NETNS_TEXT_MAX];
+	struct skm_socket_baseline *sockets; /* owned */
+	uint32_t socket_count;
+};
+
+#endif

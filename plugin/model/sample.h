@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SKM_MODEL_SAMPLE_H
+#define SKM_MODEL_SAMPLE_H
+
+#include <stdint.h>
+
+/* One look at a container. */
+struct skm_sample {
+	uint64_t when_usec;     /* CLOCK_MONOTONIC */
+	uint64_t sock_bytes;    /* S: `sock` of memory.stat */
+	uint64_t current_bytes; /* memory.current */
+	uint32_t sockets;       /* TCP sockets in use in the container's network namespace (sockstat, both families) */
+};
+
+#endif

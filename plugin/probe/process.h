@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a container's process to the descriptors that stand for it, so that nothing is looked up by pid again. */
+#ifndef SKM_PROBE_PROCESS_H
+#define SKM_PROBE_PROCESS_H
+
+#include "base/err.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Where cgroup2 is mounted: the first mount of type cgroup2 in mountinfo (path a parameter for tests; NULL:
+ * /proc/self/mountinfo). ret: at least PATH_MAX. Returns 0; -ENOENT where there is none; -errno. */
+int skm_probe_cgroup2_mount(const char *mountinfo, char *ret, size_t size, struct skm_err *err);
+
+/* The `0::` line of text in the format of /proc/PID/cgroup. A path with a ".." component (a process outside our cgroup
+ * namespace) is refused. ret: at least PATH_MAX. Returns 0; -ENOENT without such a line; -EINVAL; -ENAMETOOLONG. */
+int skm_probe_cgroup_line(const char *text, char *ret, size_t size, struct skm_err *err);
+
+/* Opens what stands for process pid: a pidfd, its cgroup v2 directory (O_RDONLY|O_DIRECTORY) and its network namespace.
+ * pid <= 1 is refused (-EINVAL). The pidfd is opened first and asked again at the end, so that all three belong to one process.
+ * Returns 0 with three descriptors that the caller closes; -ESRCH where it has ended; -ENOENT without a cgroup v2; -errno. */
+struct skm_process_fds {
+	int pidfd, cgroup, netns;
+};
+int skm_probe_process_open(pid_t pid, struct skm_process_fds *ret, struct skm_err *err);
+
+/* Whether a network namespace descriptor is that of pid 1 (the host's). Returns 1, 0 or -errno. */
+int skm_probe_netns_is_host(int netns_fd, struct skm_err *err);
+
+/* The path behind a descriptor (/proc/self/fd). Returns 0 or -errno. */
+int skm_probe_fd_path(int fd, char *ret, size_t size);
+
+/* /proc/sys/kernel/random/boot_id without its newline. ret: at least 40 bytes. Returns 0 or -errno. */
+int skm_probe_boot_id(char ret[40]);
+
+#endif

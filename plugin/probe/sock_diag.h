@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TCP sockets of the calling thread's network namespace by NETLINK_SOCK_DIAG (libnl-3). Called by the socket worker, which lives
+ * in the namespace. */
+#ifndef SKM_PROBE_SOCK_DIAG_H
+#define SKM_PROBE_SOCK_DIAG_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct skm_diag_socket {
+	uint64_t cookie;
+	uint32_t inode;                                   /* 0: no program holds it (orphans, accept queue) */
+	uint8_t state;                                    /* TCP_ESTABLISHED, … of <netinet/tcp.h> */
+	uint32_t rmem_alloc, rcvbuf, wmem_queued, sndbuf; /* bytes, SK_MEMINFO_* */
+};
+
+/* All TCP sockets but listeners and TIME_WAIT, IPv4 and IPv6 (an IPv4-mapped one once). The caller frees *ret.
+ * A dump that the kernel interrupted (NLM_F_DUMP_INTR) is tried again, at most 3 times.
+ * Returns 0; -EINTR where it was interrupted each time; -ENOMEM; -errno. */
+int skm_probe_sock_diag(struct skm_diag_socket **ret, size_t *ret_count, struct skm_err *err);
+
+#endif
