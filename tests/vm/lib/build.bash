@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with tests/vm/run
+#
+# The project, built on the host for /usr/local, and the archive that carries it into one guest.
+
+# overlay_make TAR : builds, and writes what is laid over the guest's root. A tar of its own for each guest, so
+# that the next build does not change a running one. The lock is the checkout's: one build at a time.
+overlay_make() {
+	local tar=$1 lock stage=$source_dir/build/vm-stage
+	mkdir -p "$source_dir/build"
+	exec {lock}>"$source_dir/build/vm.lock"
+	flock "$lock"
+	project_build "$stage"
+	tar --create --file "$tar" --owner=0 --group=0 --numeric-owner --transform='s,^guest/,usr/lib/sockmem-vm/,' \
+		-C "$stage" . -C "$vm_dir" guest/init guest/agent
+	exec {lock}>&-
+}
+
+# Runs on every start: with nothing changed it costs about a second. Files that meson only copies are no ninja
+# targets, so the installation is never skipped; the stage starts empty, or deleted files would live on.
+project_build() {
+	local stage=$1 build=$source_dir/build/vm log=$source_dir/build/vm.log
+	rm -rf "$stage"
+	mkdir -p "$stage/usr/local"
+	if [[ ! -e $source_dir/meson.build ]]; then
+		note "no meson.build in the checkout: the guest starts without the project"
+		return
+	fi
+	if ! {
+		{ [[ -e $build/build.ninja ]] || meson setup "$build" "$source_dir" --prefix=/usr/local; } &&
+			ninja -C "$build" &&
+			meson install -C "$build" --no-rebuild --quiet --destdir "$stage"
+	} >"$log" 2>&1; then
+		cat "$log" >&2
+		die "$EX_BUILD" "the project does not build"
+	fi
+}
