@@ -12,7 +12,7 @@ overlay_make() {
 	flock "$lock"
 	project_build "$stage"
 	tar --create --file "$tar" --owner=0 --group=0 --numeric-owner --transform='s,^guest/,usr/lib/sockmem-vm/,' \
-		-C "$stage" . -C "$vm_dir" guest/init guest/agent
+		-C "$stage" . -C "$vm_dir" guest/{init,fstab,agent}
 	exec {lock}>&-
 }
 
