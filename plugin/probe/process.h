@@ -11,8 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Where cgroup2 is mounted: the first mount of type cgroup2 in mountinfo (path a parameter for tests; NULL:
- * /proc/self/mountinfo). ret: at least PATH_MAX. Returns 0; -ENOENT where there is none; -errno. */
+/* Where cgroup2 is mounted: the first mount of type cgroup2 in mountinfo that shows the whole hierarchy, not a part bound
+ * elsewhere (path a parameter for tests; NULL: /proc/self/mountinfo). ret: at least PATH_MAX.
+ * Returns 0; -ENOENT where there is none; -ENAMETOOLONG; -errno. */
 int skm_probe_cgroup2_mount(const char *mountinfo, char *ret, size_t size, struct skm_err *err);
 
 /* The `0::` line of text in the format of /proc/PID/cgroup. A path with a ".." component (a process outside our cgroup
