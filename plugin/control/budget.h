@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one socket may hold so that all together fit. Pure. */
+#ifndef SKM_CONTROL_BUDGET_H
+#define SKM_CONTROL_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The smallest receive buffer that still takes one full segment: the kernel's SOCK_MIN_RCVBUF, twice the true size of a
+ * minimal skb (include/net/sock.h; 2 x 2304 on x86-64 and arm64), in bytes of sk_rcvbuf. */
+#define SKM_BUFFER_FLOOR_BYTES UINT64_C(4608)
+
+/* From this tcp_rmem[2] on a new connection's window scale is what it is at the kernel's default of 6 MB: 7
+ * (tcp_select_initial_window: the scale that makes 65,535 << scale reach it). */
+#define SKM_RMEM_FULL_SCALE_BYTES (UINT64_C(4) << 20)
+
+/* The fair cap w as an equal split: target / sockets, never below SKM_BUFFER_FLOOR_BYTES, UINT64_MAX without sockets.
+ * ret_too_small: whether the floor was needed, that is, the limit is below one segment a connection. */
+uint64_t skm_control_fair_cap(uint64_t target_bytes, uint32_t sockets, bool *ret_too_small);
+
+/* tcp_rmem[1], what a connection starts with, for a limit: limit / 1024, at least 16 KiB, at most the baseline's.
+ * A thousand connections that open at once then fit; autotuning grows the few that need more within some round trips. */
+uint64_t skm_control_start_buffer(uint64_t limit_bytes, uint64_t baseline_bytes);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/ladder.h"
+
+#include "base/units.h"
+#include "control/budget.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Where a step is entered, and what share of the limit its fair cap aims at (DESIGN.md, section 5). */
+struct rung {
+	uint32_t enter_permyriad;
+	uint32_t target_permyriad;
+};
+
+static const struct rung RUNGS[] = {
+        [SKM_STEP_NONE] = {0, 10000},
+        [SKM_STEP_CAP] = {7000, 10000},
+        [SKM_STEP_SQUEEZE] = {8500, 8500},
+        [SKM_STEP_SHED] = {10000, 7000},
+};
+
+#define LEAVE_BELOW_PERMYRIAD 1000
+
+/* What may wait unsent in a socket: enough to keep a fast path busy between two wake-ups, no more than a fair share. */
+#define NOTSENT_MAX_BYTES (UINT64_C(128) << 10)
+#define NOTSENT_MIN_BYTES UINT64_C(4096)
+
+uint32_t skm_control_occupancy(uint64_t sock_bytes, uint64_t limit_bytes)
+{
+	uint64_t permyriad = skm_scale(sock_bytes, SKM_PERMYRIAD, limit_bytes);
+
+	return permyriad > UINT32_MAX ? UINT32_MAX : (uint32_t)permyriad;
+}
+
+/* The highest step whose threshold, lowered by `below`, u has reached. */
+static enum skm_step highest_step(uint32_t occupancy, uint32_t below)
+{
+	enum skm_step step = SKM_STEP_SHED;
+
+	while (step > SKM_STEP_NONE && occupancy + below < RUNGS[step].enter_permyriad)
+		step--;
+	return step;
+}
+
+/* Up at once; down only after the hold, and only past the gap. */
+static enum skm_step next_step(const struct skm_ladder_state *state, uint32_t occupancy, uint64_t now_usec,
+                               enum skm_reason *ret_reason)
+{
+	enum skm_step current = state->decision.step;
+	enum skm_step up = highest_step(occupancy, 0);
+	enum skm_step down = highest_step(occupancy, LEAVE_BELOW_PERMYRIAD);
+
+	if (up > current) {
+		*ret_reason = SKM_REASON_OCCUPANCY;
+		return up;
+	}
+	if (down < current && now_usec - state->entered_usec >= SKM_STEP_HOLD_USEC) {
+		*ret_reason = SKM_REASON_RELAXED;
+		return down;
+	}
+	if (current == SKM_STEP_NONE)
+		*ret_reason = SKM_REASON_REST;
+	else
+		*ret_reason = up == current ? SKM_REASON_OCCUPANCY : SKM_REASON_HOLD;
+	return current;
+}
+
+static uint64_t at_least(uint64_t value, uint64_t floor)
+{
+	return value < floor ? floor : value;
+}
+
+/* 0, the baseline, where the cap would not lower it */
+static uint64_t lowered(uint64_t cap, uint64_t baseline)
+{
+	return cap < baseline ? cap : 0;
+}
+
+static struct skm_netns_targets targets_of(const struct skm_ladder_config *config, uint64_t cap)
+{
+	uint64_t notsent = at_least(cap / 4, NOTSENT_MIN_BYTES);
+
+	if (notsent > NOTSENT_MAX_BYTES)
+		notsent = NOTSENT_MAX_BYTES;
+	return (struct skm_netns_targets){
+	        .rmem_max_bytes = lowered(cap, config->rmem_max_baseline_bytes),
+	        .wmem_max_bytes = lowered(at_least(cap, config->wmem_start_baseline_bytes), config->wmem_max_baseline_bytes),
+	        .notsent_lowat_bytes = lowered(notsent, config->notsent_lowat_baseline_bytes),
+	};
+}
+
+const struct skm_decision *skm_control_decide(const struct skm_ladder_config *config, const struct skm_sample *sample,
+                                              struct skm_ladder_state *state)
+{
+	struct skm_decision decision = {.fair_cap_bytes = UINT64_MAX};
+	bool too_small = false;
+
+	decision.occupancy_permyriad = skm_control_occupancy(sample->sock_bytes, config->limit_bytes);
+	decision.step = next_step(state, decision.occupancy_permyriad, sample->when_usec, &decision.reason);
+	if (decision.step != SKM_STEP_NONE) {
+		uint64_t target = skm_scale(config->limit_bytes, RUNGS[decision.step].target_permyriad, SKM_PERMYRIAD);
+
+		decision.fair_cap_bytes = skm_control_fair_cap(target, sample->sockets, &too_small);
+		decision.targets = targets_of(config, decision.fair_cap_bytes);
+	}
+	if (decision.step >= SKM_STEP_SQUEEZE && decision.fair_cap_bytes < UINT32_MAX)
+		decision.squeeze_above_bytes = decision.fair_cap_bytes;
+	if (too_small)
+		decision.reason = SKM_REASON_TOO_SMALL;
+	if (decision.step != state->decision.step)
+		state->entered_usec = sample->when_usec;
+	state->decision = decision;
+	return &state->decision;
+}
+
+bool skm_control_within_grain(uint64_t written, uint64_t target)
+{
+	uint64_t distance = written > target ? written - target : target - written;
+
+	if (written == 0 || target == 0)
+		return written == target;
+	return distance < written / 8;
+}
+
+void skm_control_explain(const struct skm_decision *decision, const struct skm_sample *sample, uint64_t limit_bytes, char *buffer,
+                         size_t size)
+{
+	char held[SKM_SIZE_TEXT_MAX], limit[SKM_SIZE_TEXT_MAX], cap[SKM_SIZE_TEXT_MAX];
+	int length;
+
+	length = snprintf(buffer, size, "sockets hold %s, %" PRIu32 "%% of the limit of %s",
+	                  skm_bytes_human(sample->sock_bytes, held), decision->occupancy_permyriad / 100,
+	                  skm_bytes_human(limit_bytes, limit));
+	if (length < 0 || (size_t)length >= size)
+		return;
+	buffer += length;
+	size -= (size_t)length;
+	if (decision->step == SKM_STEP_NONE)
+		snprintf(buffer, size, ": nothing is throttled");
+	else if (decision->fair_cap_bytes == UINT64_MAX)
+		snprintf(buffer, size, ", but no TCP socket is in use: nothing to cap");
+	else if (decision->reason == SKM_REASON_TOO_SMALL)
+		snprintf(buffer, size, ": too small for %" PRIu32 " sockets, each keeps the least buffer, %s", sample->sockets,
+		         skm_bytes_human(decision->fair_cap_bytes, cap));
+	else
+		snprintf(buffer, size, ": buffers capped at %s for each of %" PRIu32 " sockets%s",
+		         skm_bytes_human(decision->fair_cap_bytes, cap), sample->sockets,
+		         decision->squeeze_above_bytes ? ", larger ones squeezed" : "");
+}

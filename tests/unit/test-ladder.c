@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "skm-test.h"
+
+#include "base/units.h"
+#include "control/budget.h"
+#include "control/ladder.h"
+
+#define LIMIT (32 * SKM_MIB)
+
+static const struct skm_ladder_config CONFIG = {
+        .limit_bytes = LIMIT,
+        .rmem_max_baseline_bytes = 6291456,
+        .wmem_start_baseline_bytes = 16384,
+        .wmem_max_baseline_bytes = 4194304,
+        .notsent_lowat_baseline_bytes = UINT32_MAX,
+};
+
+/* One look: u in per cent of the limit at a time in milliseconds, 50 sockets. */
+static const struct skm_decision *look(struct skm_ladder_state *state, unsigned percent, uint64_t msec)
+{
+	struct skm_sample sample = {
+	        .when_usec = 1000000 + msec * 1000,
+	        .sock_bytes = (LIMIT * percent + 99) / 100,
+	        .sockets = 50,
+	};
+
+	return skm_control_decide(&CONFIG, &sample, state);
+}
+
+static void test_rest_writes_nothing(void **state)
+{
+	struct skm_ladder_state ladder = {0};
+	const struct skm_decision *decision = look(&ladder, 69, 0);
+
+	(void)state;
+	assert_int_equal(decision->step, SKM_STEP_NONE);
+	assert_int_equal(decision->reason, SKM_REASON_REST);
+	assert_int_equal(decision->targets.rmem_max_bytes, 0);
+	assert_int_equal(decision->targets.wmem_max_bytes, 0);
+	assert_int_equal(decision->targets.notsent_lowat_bytes, 0);
+	assert_int_equal(decision->squeeze_above_bytes, 0);
+	assert_true(decision->fair_cap_bytes == UINT64_MAX);
+}
+
+static void test_steps_are_entered_at_once(void **state)
+{
+	const struct {
+		unsigned percent;
+		enum skm_step step;
+	} cases[] = {{70, SKM_STEP_CAP},     {84, SKM_STEP_CAP},   {85, SKM_STEP_SQUEEZE},
+	             {99, SKM_STEP_SQUEEZE}, {100, SKM_STEP_SHED}, {400, SKM_STEP_SHED}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct skm_ladder_state ladder = {0};
+
+		assert_int_equal(look(&ladder, cases[i].percent, 0)->step, cases[i].step);
+		assert_int_equal(ladder.decision.reason, SKM_REASON_OCCUPANCY);
+	}
+}
+
+static void test_cap_and_squeeze_values(void **state)
+{
+	struct skm_ladder_state ladder = {0};
+	const struct skm_decision *decision = look(&ladder, 75, 0);
+
+	(void)state;
+	assert_int_equal(decision->fair_cap_bytes, LIMIT / 50);
+	assert_int_equal(decision->targets.rmem_max_bytes, LIMIT / 50);
+	assert_int_equal(decision->targets.wmem_max_bytes, LIMIT / 50);
+	assert_int_equal(decision->targets.notsent_lowat_bytes, 128 * SKM_KIB);
+	assert_int_equal(decision->squeeze_above_bytes, 0);
+
+	decision = look(&ladder, 90, 1);
+	assert_int_equal(decision->fair_cap_bytes, LIMIT * 85 / 100 / 50);
+	assert_int_equal(decision->squeeze_above_bytes, decision->fair_cap_bytes);
+
+	decision = look(&ladder, 105, 2);
+	assert_int_equal(decision->fair_cap_bytes, LIMIT * 70 / 100 / 50);
+}
+
+static void test_a_step_is_held_for_a_second(void **state)
+{
+	struct skm_ladder_state ladder = {0};
+
+	(void)state;
+	look(&ladder, 90, 0);
+	assert_int_equal(look(&ladder, 10, 999)->step, SKM_STEP_SQUEEZE);
+	assert_int_equal(ladder.decision.reason, SKM_REASON_HOLD);
+	assert_int_equal(look(&ladder, 10, 1000)->step, SKM_STEP_NONE);
+	assert_int_equal(ladder.decision.reason, SKM_REASON_RELAXED);
+}
+
+static void test_hysteresis(void **state)
+{
+	struct skm_ladder_state ladder = {0};
+
+	(void)state;
+	look(&ladder, 85, 0);
+	assert_int_equal(look(&ladder, 75, 5000)->step, SKM_STEP_SQUEEZE); /* 0.85 - 0.10 has to be passed */
+	assert_int_equal(look(&ladder, 74, 5001)->step, SKM_STEP_CAP);
+	assert_int_equal(look(&ladder, 60, 7000)->step, SKM_STEP_CAP);
+	assert_int_equal(look(&ladder, 59, 7001)->step, SKM_STEP_NONE);
+}
+
+static void test_up_again_restarts_the_hold(void **state)
+{
+	struct skm_ladder_state ladder = {0};
+
+	(void)state;
+	look(&ladder, 70, 0);
+	look(&ladder, 85, 900);
+	assert_int_equal(look(&ladder, 10, 1200)->step, SKM_STEP_SQUEEZE);
+	assert_int_equal(look(&ladder, 10, 1900)->step, SKM_STEP_NONE);
+}
+
+static void test_a_limit_too_small_is_said(void **state)
+{
+	struct skm_ladder_state ladder = {0};
+	struct skm_sample sample = {.when_usec = 1, .sock_bytes = LIMIT, .sockets = 100000};
+	const struct skm_decision *decision = skm_control_decide(&CONFIG, &sample, &ladder);
+	char text[256];
+
+	(void)state;
+	assert_int_equal(decision->reason, SKM_REASON_TOO_SMALL);
+	assert_int_equal(decision->fair_cap_bytes, SKM_BUFFER_FLOOR_BYTES);
+	assert_int_equal(decision->targets.wmem_max_bytes, 16384); /* never below what a socket starts with */
+	assert_int_equal(decision->targets.notsent_lowat_bytes, 4096);
+	skm_control_explain(decision, &sample, LIMIT, text, sizeof(text));
+	assert_contains(text, "too small for 100000 sockets");
+}
+
+static void test_without_sockets_nothing_is_capped(void **state)
+{
+	struct skm_ladder_state ladder = {0};
+	struct skm_sample sample = {.when_usec = 1, .sock_bytes = LIMIT};
+	const struct skm_decision *decision = skm_control_decide(&CONFIG, &sample, &ladder);
+
+	(void)state;
+	assert_true(decision->fair_cap_bytes == UINT64_MAX);
+	assert_int_equal(decision->targets.rmem_max_bytes, 0);
+	assert_int_equal(decision->squeeze_above_bytes, 0);
+}
+
+static void test_a_cap_above_the_baseline_is_the_baseline(void **state)
+{
+	struct skm_ladder_state ladder = {0};
+	struct skm_sample sample = {.when_usec = 1, .sock_bytes = LIMIT * 8 / 10, .sockets = 2};
+
+	(void)state;
+	assert_int_equal(skm_control_decide(&CONFIG, &sample, &ladder)->targets.rmem_max_bytes, 0);
+}
+
+static void test_grain(void **state)
+{
+	(void)state;
+	assert_true(skm_control_within_grain(800, 800));
+	assert_true(skm_control_within_grain(800, 899));
+	assert_true(skm_control_within_grain(800, 701));
+	assert_false(skm_control_within_grain(800, 900));
+	assert_false(skm_control_within_grain(800, 700));
+	assert_true(skm_control_within_grain(0, 0));
+	assert_false(skm_control_within_grain(0, 1));
+	assert_false(skm_control_within_grain(1, 0));
+}
+
+static void test_occupancy_saturates(void **state)
+{
+	(void)state;
+	assert_int_equal(skm_control_occupancy(LIMIT / 2, LIMIT), 5000);
+	assert_int_equal(skm_control_occupancy(UINT64_MAX, 1), UINT32_MAX);
+}
+
+static void test_start_buffer(void **state)
+{
+	(void)state;
+	assert_int_equal(skm_control_start_buffer(32 * SKM_MIB, 131072), 32768);
+	assert_int_equal(skm_control_start_buffer(SKM_MIB, 131072), 16384);
+	assert_int_equal(skm_control_start_buffer(SKM_GIB, 131072), 131072);
+	assert_int_equal(skm_control_start_buffer(SKM_GIB, 8192), 8192);
+}
+
+static void test_same_run_same_decisions(void **state)
+{
+	struct skm_ladder_state first = {0}, second = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < 2000; i++) {
+		unsigned percent = i * 7919 % 131;
+
+		look(&first, percent, i * 37);
+		look(&second, percent, i * 37);
+		assert_memory_equal(&first, &second, sizeof(first));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_rest_writes_nothing),
+	        cmocka_unit_test(test_steps_are_entered_at_once),
+	        cmocka_unit_test(test_cap_and_squeeze_values),
+	        cmocka_unit_test(test_a_step_is_held_for_a_second),
+	        cmocka_unit_test(test_hysteresis),
+	        cmocka_unit_test(test_up_again_restarts_the_hold),
+	        cmocka_unit_test(test_a_limit_too_small_is_said),
+	        cmocka_unit_test(test_without_sockets_nothing_is_capped),
+	        cmocka_unit_test(test_a_cap_above_the_baseline_is_the_baseline),
+	        cmocka_unit_test(test_grain),
+	        cmocka_unit_test(test_occupancy_saturates),
+	        cmocka_unit_test(test_start_buffer),
+	        cmocka_unit_test(test_same_run_same_decisions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
