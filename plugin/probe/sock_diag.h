@@ -16,7 +16,8 @@ struct skm_diag_socket {
 	uint32_t rmem_alloc, rcvbuf, wmem_queued, sndbuf; /* bytes, SK_MEMINFO_* */
 };
 
-/* All TCP sockets but listeners and TIME_WAIT, IPv4 and IPv6 (an IPv4-mapped one once). The caller frees *ret.
+/* All TCP sockets but listeners, TIME_WAIT and half-open requests, IPv4 and IPv6, each once, by cookie. The caller frees *ret
+ * (NULL without a socket).
  * A dump that the kernel interrupted (NLM_F_DUMP_INTR) is tried again, at most 3 times.
  * Returns 0; -EINTR where it was interrupted each time; -ENOMEM; -errno. */
 int skm_probe_sock_diag(struct skm_diag_socket **ret, size_t *ret_count, struct skm_err *err);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds which process of a cgroup holds which socket, by the links below /proc/PID/fd. For this room's own files. */
+#ifndef SKM_ACTUATE_FD_SCAN_H
+#define SKM_ACTUATE_FD_SCAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct skm_held_socket {
+	uint64_t cookie;
+	uint32_t inode; /* as the link says: "socket:[INODE]" */
+	uint32_t rmem_alloc;
+	pid_t pid; /* out: a process that holds it, and its descriptor there; 0: none was found */
+	int fd;
+};
+
+/* Fills in pid and fd for each of the sockets (sorted by inode) that a process of the cgroup or its descendants holds; stops as
+ * soon as all are found. Inode numbers may come round again: whoever takes a socket by this answer asks it for its cookie.
+ * Not found: what only a thread with a descriptor table of its own holds (CLONE_FILES), and processes of a threaded cgroup.
+ * Returns how many were found; a cgroup that is gone has none. */
+size_t skm_actuate_fd_scan(int cgroup_fd, struct skm_held_socket *sockets, size_t count);
+
+#endif

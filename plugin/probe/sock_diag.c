@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/sock_diag.h"
+
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* The kernel fills a dump's messages ahead of the reader: room for some 5,000 sockets of about 200 bytes. */
+#define RECEIVE_BUFFER_BYTES (1 << 20)
+/* A dump's message has up to 32 KiB (netlink_dump, net/netlink/af_netlink.c), if the reader's buffer can take it. */
+#define MESSAGE_BUFFER_BYTES (1 << 16)
+#define TRIES 4
+/* SYN_RECV would bring requests in, which have no buffers; neither has a TIME_WAIT. */
+#define STATES                                                                                                                   \
+	(1u << TCP_ESTABLISHED | 1u << TCP_SYN_SENT | 1u << TCP_FIN_WAIT1 | 1u << TCP_FIN_WAIT2 | 1u << TCP_CLOSE |              \
+	 1u << TCP_CLOSE_WAIT | 1u << TCP_LAST_ACK | 1u << TCP_CLOSING)
+
+struct dump {
+	struct skm_diag_socket *sockets;
+	size_t count, room;
+};
+
+static int append(struct dump *dump, const struct skm_diag_socket *one)
+{
+	if (dump->count == dump->room) {
+		size_t room = dump->room ? dump->room * 2 : 256;
+		struct skm_diag_socket *larger = reallocarray(dump->sockets, room, sizeof(*larger));
+
+		if (!larger)
+			return -ENOMEM;
+		dump->sockets = larger;
+		dump->room = room;
+	}
+	dump->sockets[dump->count++] = *one;
+	return 0;
+}
+
+static int take_message(struct nl_msg *message, void *data)
+{
+	struct nlmsghdr *header = nlmsg_hdr(message);
+	const struct inet_diag_msg *socket;
+	struct skm_diag_socket one;
+	struct nlattr *attr;
+	uint32_t memory[SK_MEMINFO_VARS] = {0};
+
+	if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY || !nlmsg_valid_hdr(header, sizeof(*socket)))
+		return NL_SKIP;
+	socket = nlmsg_data(header);
+	attr = nlmsg_find_attr(header, sizeof(*socket), INET_DIAG_SKMEMINFO);
+	/* a TIME_WAIT in disguise (its substate is FIN_WAIT2) has none; older kernels have fewer values */
+	if (!attr || nla_len(attr) < (int)((SK_MEMINFO_WMEM_QUEUED + 1) * sizeof(*memory)))
+		return NL_SKIP;
+	nla_memcpy(memory, attr, sizeof(memory));
+	one = (struct skm_diag_socket){
+	        .cookie = (uint64_t)socket->id.idiag_cookie[1] << 32 | socket->id.idiag_cookie[0],
+	        .inode = socket->idiag_inode,
+	        .state = socket->idiag_state,
+	        .rmem_alloc = memory[SK_MEMINFO_RMEM_ALLOC],
+	        .rcvbuf = memory[SK_MEMINFO_RCVBUF],
+	        .wmem_queued = memory[SK_MEMINFO_WMEM_QUEUED],
+	        .sndbuf = memory[SK_MEMINFO_SNDBUF],
+	};
+	return append(data, &one) < 0 ? -NLE_NOMEM : NL_OK;
+}
+
+/* libnl's error numbers are its own. */
+static int to_errno(int nl_error)
+{
+	switch (nl_error < 0 ? -nl_error : nl_error) {
+	case NLE_NOMEM:
+		return ENOMEM;
+	case NLE_DUMP_INTR:
+	case NLE_INTR:
+		return EINTR;
+	case NLE_PERM:
+	case NLE_NOACCESS:
+		return EPERM;
+	case NLE_OBJ_NOTFOUND:
+		return ENOENT;
+	default:
+		return EIO;
+	}
+}
+
+static int send_request(struct nl_sock *sock, uint8_t family)
+{
+	struct inet_diag_req_v2 request = {
+	        .sdiag_family = family,
+	        .sdiag_protocol = IPPROTO_TCP,
+	        .idiag_ext = 1 << (INET_DIAG_SKMEMINFO - 1),
+	        .idiag_states = STATES,
+	};
+	int r = nl_send_simple(sock, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, &request, sizeof(request));
+
+	return r < 0 ? r : 0;
+}
+
+/* Both families into dump. Returns 0 or libnl's negative error. */
+static int dump_families(struct nl_sock *sock, struct dump *dump)
+{
+	static const uint8_t FAMILIES[] = {AF_INET, AF_INET6};
+
+	dump->count = 0;
+	for (size_t i = 0; i < sizeof(FAMILIES); i++) {
+		int r = send_request(sock, FAMILIES[i]);
+
+		if (r == 0)
+			r = nl_recvmsgs_default(sock);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int connect_socket(struct nl_sock *sock, struct dump *dump)
+{
+	int size = RECEIVE_BUFFER_BYTES, r = nl_connect(sock, NETLINK_SOCK_DIAG);
+
+	if (r < 0)
+		return r;
+	nl_socket_disable_auto_ack(sock);
+	/* without the right to force it the kernel takes what rmem_max allows: a smaller buffer only makes more rounds */
+	if (setsockopt(nl_socket_get_fd(sock), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
+		setsockopt(nl_socket_get_fd(sock), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	r = nl_socket_set_msg_buf_size(sock, MESSAGE_BUFFER_BYTES);
+	if (r == 0)
+		r = nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, take_message, dump);
+	return r;
+}
+
+static int run_dump(struct dump *dump)
+{
+	int r = -NLE_DUMP_INTR;
+
+	for (int try = 0; try < TRIES && r == -NLE_DUMP_INTR; try++) {
+		/* a socket for each try: what an interrupted dump may have left behind goes with it */
+		struct nl_sock *sock = nl_socket_alloc();
+
+		if (!sock)
+			return -NLE_NOMEM;
+		r = connect_socket(sock, dump);
+		if (r == 0)
+			r = dump_families(sock, dump);
+		nl_socket_free(sock);
+	}
+	return r;
+}
+
+static int by_cookie(const void *a, const void *b)
+{
+	uint64_t left = ((const struct skm_diag_socket *)a)->cookie, right = ((const struct skm_diag_socket *)b)->cookie;
+
+	return (left > right) - (left < right);
+}
+
+/* A dump walks hash tables that change under it (and IPV6_ADDRFORM moves a socket from one family to the other): a socket can
+ * come twice. */
+static void drop_doubles(struct dump *dump)
+{
+	size_t kept = 0;
+
+	if (dump->count == 0)
+		return;
+	qsort(dump->sockets, dump->count, sizeof(*dump->sockets), by_cookie);
+	for (size_t i = 1; i < dump->count; i++)
+		if (dump->sockets[i].cookie != dump->sockets[kept].cookie)
+			dump->sockets[++kept] = dump->sockets[i];
+	dump->count = kept + 1;
+}
+
+int skm_probe_sock_diag(struct skm_diag_socket **ret, size_t *ret_count, struct skm_err *err)
+{
+	struct dump dump = {0};
+	int r = run_dump(&dump);
+
+	if (r < 0) {
+		free(dump.sockets);
+		return skm_err_set(err, to_errno(r), "list the sockets by sock_diag: %s", nl_geterror(r));
+	}
+	drop_doubles(&dump);
+	*ret = dump.sockets;
+	*ret_count = dump.count;
+	return 0;
+}
