@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #define SKM_STATE_TEXT_MAX (1024 * 1024)
+#define SKM_CONFIG_TEXT_MAX (4 * 1024 * 1024) /* a bundle's config.json: seccomp lists and mounts make it long */
 
 struct skm_state {
 	char id[SKM_ID_MAX + 1];
@@ -26,11 +27,14 @@ struct skm_state {
 
 #define SKM_STATE_INIT ((struct skm_state){0})
 
-/* Parses a state document; ret is untouched on failure, else to be given to skm_codec_state_free.
- * Returns 0; -EINVAL (names what is missing or wrong, with the offset where the JSON is cut); -E2BIG; -ENOMEM. */
+/* Parses a state document. id and bundle have to be there and not empty; status and pid need not; keys that do not concern us are
+ * ignored, as the document is the runtime's. An annotation io.sockmem.* that this version does not know is refused, as ignoring
+ * it would leave the container without the limit it asked for. ret is untouched on failure, else to be given to
+ * skm_codec_state_free. Returns 0; -EINVAL (names what is missing or wrong, with the offset where the JSON is cut); -E2BIG;
+ * -ENOMEM. */
 int skm_codec_state_parse(const char *text, size_t length, struct skm_state *ret, struct skm_err *err);
 
-/* Reads the annotations of a bundle's config.json text into state (those that are absent there stay NULL).
+/* Reads the annotations of a bundle's config.json text into state (those that are absent there stay as they are).
  * Returns 0; -EINVAL; -E2BIG; -ENOMEM. state is untouched on failure. */
 int skm_codec_state_read_config(const char *text, size_t length, struct skm_state *state, struct skm_err *err);
 

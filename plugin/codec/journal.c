@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codec/journal.h"
+
+#include "codec/fields.h"
+#include "codec/json.h"
+#include "model/request.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+
+#define SYSCTL_FIELDS(name, which)                                                                                               \
+	static const struct skm_field name##_table[] = {                                                                         \
+	        SKM_TEXT("baseline", struct skm_journal, baseline[which]),                                                       \
+	        SKM_TEXT("written", struct skm_journal, written[which]),                                                         \
+	};                                                                                                                       \
+	static const struct skm_fields name##_fields = SKM_FIELDS(name##_table)
+
+SYSCTL_FIELDS(rmem, SKM_NETNS_TCP_RMEM);
+SYSCTL_FIELDS(wmem, SKM_NETNS_TCP_WMEM);
+SYSCTL_FIELDS(lowat, SKM_NETNS_NOTSENT_LOWAT);
+
+static const struct skm_field sysctl_table[] = {
+        SKM_OBJECT("tcp_rmem", rmem_fields),
+        SKM_OBJECT("tcp_wmem", wmem_fields),
+        SKM_OBJECT("tcp_notsent_lowat", lowat_fields),
+};
+static const struct skm_fields sysctl_fields = SKM_FIELDS(sysctl_table);
+
+static const struct skm_field container_table[] = {
+        SKM_VERSION_FIELD,
+        SKM_TEXT("id", struct skm_journal, id),
+        SKM_TEXT("boot_id", struct skm_journal, boot_id),
+        SKM_PID("pid", struct skm_journal, pid),
+        SKM_U64("cgroup_inode", struct skm_journal, cgroup_inode),
+        SKM_U64("netns_inode", struct skm_journal, netns_inode),
+        SKM_TEXT("cgroup", struct skm_journal, cgroup),
+        SKM_POLICY("policy", struct skm_journal, policy),
+        SKM_U64("started_realtime_usec", struct skm_journal, started_realtime_usec),
+        SKM_OBJECT("sysctls", sysctl_fields),
+};
+static const struct skm_fields container_fields = SKM_FIELDS(container_table);
+
+/* A socket is [cookie, rcvbuf, buf_lock]: a container may have tens of thousands, and the file is written before each squeeze. */
+enum { SOCKET_COOKIE, SOCKET_RCVBUF, SOCKET_BUF_LOCK, SOCKET_PARTS };
+
+char *skm_codec_journal_format(const struct skm_journal *journal)
+{
+	struct skm_writer *writer = skm_writer_new_object();
+
+	skm_fields_write(writer, &container_fields, journal);
+	skm_writer_array(writer, "sockets");
+	for (uint32_t i = 0; i < journal->socket_count; i++) {
+		const struct skm_socket_baseline *one = &journal->sockets[i];
+
+		skm_writer_array(writer, NULL);
+		skm_writer_uint(writer, NULL, one->cookie);
+		skm_writer_uint(writer, NULL, one->rcvbuf);
+		skm_writer_uint(writer, NULL, one->buf_lock);
+		skm_writer_end(writer);
+	}
+	return skm_writer_finish(writer, false);
+}
+
+static int read_socket(const struct skm_place *place, struct json_object *triple, struct skm_socket_baseline *ret,
+                       struct skm_err *err)
+{
+	static const uint64_t MAX[SOCKET_PARTS] = {UINT64_MAX, UINT32_MAX, UINT32_MAX};
+	uint64_t parts[SOCKET_PARTS] = {0};
+
+	if (!json_object_is_type(triple, json_type_array) || json_object_array_length(triple) != SOCKET_PARTS)
+		return skm_place_fail(place, err, "wanted [cookie, rcvbuf, buf_lock]");
+	for (size_t i = 0; i < SOCKET_PARTS; i++) {
+		struct skm_place inside = SKM_PLACE_INDEX(place, i);
+		int r = skm_value_uint(&inside, json_object_array_get_idx(triple, i), MAX[i], &parts[i], err);
+
+		if (r < 0)
+			return r;
+	}
+	*ret = (struct skm_socket_baseline){
+	        .cookie = parts[SOCKET_COOKIE],
+	        .rcvbuf = (uint32_t)parts[SOCKET_RCVBUF],
+	        .buf_lock = (uint32_t)parts[SOCKET_BUF_LOCK],
+	};
+	return 0;
+}
+
+static int read_sockets(const struct skm_place *place, struct json_object *array, struct skm_journal *journal,
+                        struct skm_err *err)
+{
+	size_t count;
+
+	if (!json_object_is_type(array, json_type_array))
+		return skm_place_fail(place, err, "%s, wanted an array", skm_value_kind(array));
+	count = json_object_array_length(array); /* bounded by the length of the text */
+	journal->sockets = calloc(count + 1, sizeof(*journal->sockets));
+	if (!journal->sockets)
+		return skm_err_set(err, ENOMEM, "%s: out of memory", skm_place_document(place));
+	for (size_t i = 0; i < count; i++) {
+		struct skm_place inside = SKM_PLACE_INDEX(place, i);
+		int r = read_socket(&inside, json_object_array_get_idx(array, i), &journal->sockets[i], err);
+
+		if (r < 0)
+			return r;
+	}
+	journal->socket_count = (uint32_t)count;
+	return 0;
+}
+
+static int read_journal(const struct skm_place *root, struct json_object *document, struct skm_journal *journal,
+                        struct skm_err *err)
+{
+	struct skm_place place = SKM_PLACE_KEY(root, "sockets");
+	struct json_object *sockets = NULL;
+	int r = skm_value_object(root, document, "it is written by sockmemd", err);
+
+	if (r == 0)
+		r = skm_fields_check_version(root, document, err);
+	if (r < 0)
+		return r;
+	if (!json_object_object_get_ex(document, place.key, &sockets))
+		return skm_place_fail(root, err, "sockets is missing");
+	r = read_sockets(&place, sockets, journal, err);
+	if (r < 0)
+		return r;
+	json_object_object_del(document, place.key);
+	return skm_fields_read(root, document, &container_fields, journal, err);
+}
+
+int skm_codec_journal_parse(const char *text, size_t length, struct skm_journal *ret, struct skm_err *err)
+{
+	const struct skm_place root = SKM_PLACE_ROOT("journal");
+	cleanup_json struct json_object *document = NULL;
+	struct skm_journal journal = {0};
+	int r = skm_fields_read_text(text, length, root.key, &document, err);
+
+	if (r == 0)
+		r = read_journal(&root, document, &journal, err);
+	if (r < 0)
+		skm_codec_journal_free(&journal);
+	else
+		*ret = journal;
+	return r;
+}
+
+void skm_codec_journal_free(struct skm_journal *journal)
+{
+	free(journal->sockets);
+	journal->sockets = NULL;
+	journal->socket_count = 0;
+}

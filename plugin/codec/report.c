@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `inspect` and `list` show. The keys are schemas/inspect.schema.json. */
+#include "codec/report.h"
+
+#include "codec/message.h"
+
+static const struct skm_field target_table[] = {
+        SKM_U64_OR_NULL("rmem_max_bytes", struct skm_report, decision.targets.rmem_max_bytes, 0),
+        SKM_U64_OR_NULL("wmem_max_bytes", struct skm_report, decision.targets.wmem_max_bytes, 0),
+        SKM_U64_OR_NULL("notsent_lowat_bytes", struct skm_report, decision.targets.notsent_lowat_bytes, 0),
+};
+static const struct skm_fields target_fields = SKM_FIELDS(target_table);
+
+static const struct skm_field decision_table[] = {
+        SKM_WORD("step", struct skm_report, decision.step, skm_step_names),
+        SKM_WORD("reason", struct skm_report, decision.reason, skm_reason_names),
+        SKM_SHARE("occupancy", struct skm_report, decision.occupancy_permyriad),
+        SKM_U64_OR_NULL("fair_cap_bytes", struct skm_report, decision.fair_cap_bytes, UINT64_MAX),
+        SKM_U64_OR_NULL("squeeze_above_bytes", struct skm_report, decision.squeeze_above_bytes, 0),
+        SKM_OBJECT("targets", target_fields),
+};
+static const struct skm_fields decision_fields = SKM_FIELDS(decision_table);
+
+static const struct skm_field report_table[] = {
+        SKM_VERSION_FIELD,
+        SKM_TEXT("id", struct skm_report, id),
+        SKM_TEXT("cgroup", struct skm_report, cgroup),
+        SKM_PID("pid", struct skm_report, pid),
+        SKM_BOOL("ended", struct skm_report, ended),
+        SKM_U64("started_realtime_usec", struct skm_report, started_realtime_usec),
+        SKM_U64_OR_NULL("ended_realtime_usec", struct skm_report, ended_realtime_usec, 0),
+        SKM_POLICY("policy", struct skm_report, policy),
+        SKM_WORD("backend", struct skm_report, backend, skm_backend_names),
+        SKM_TEXT("why_not_better", struct skm_report, why_not_better),
+        SKM_U64_OR_NULL("limit_bytes", struct skm_report, limit_bytes, UINT64_MAX),
+        SKM_U64("sock_bytes", struct skm_report, sock_bytes),
+        SKM_U64("sock_peak_bytes", struct skm_report, sock_peak_bytes),
+        SKM_U64("current_bytes", struct skm_report, current_bytes),
+        SKM_U64_OR_NULL("memory_max_bytes", struct skm_report, memory_max_bytes, UINT64_MAX),
+        SKM_U32("sockets", struct skm_report, sockets),
+        SKM_OBJECT("decision", decision_fields),
+        SKM_U64("samples", struct skm_report, samples),
+        SKM_U64("stat_reads", struct skm_report, stat_reads),
+        SKM_U64("decisions", struct skm_report, decisions),
+        SKM_U64("sysctl_writes", struct skm_report, sysctl_writes),
+        SKM_U64("squeezed_sockets", struct skm_report, squeezed_sockets),
+        SKM_U64("squeeze_runs", struct skm_report, squeeze_runs),
+        SKM_U64("over_limit", struct skm_report, over_limit),
+        SKM_U64("throttled_usec", struct skm_report, throttled_usec),
+        SKM_U64("oom_kills", struct skm_report, oom_kills),
+        SKM_U32("events", struct skm_report, events),
+        SKM_U32("events_lost", struct skm_report, events_lost),
+};
+const struct skm_fields skm_report_fields = SKM_FIELDS(report_table);
+
+char *skm_codec_report_format(const struct skm_report *report, bool pretty)
+{
+	return skm_fields_format(&skm_report_fields, report, pretty);
+}
+
+int skm_codec_report_parse(const char *text, size_t length, struct skm_report *ret, struct skm_err *err)
+{
+	struct skm_report report = {0};
+	int r = skm_fields_parse(text, length, "report", &skm_report_fields, &report, err);
+
+	if (r == 0)
+		*ret = report;
+	return r;
+}
+
+char *skm_codec_reports_format(const struct skm_report *const *reports, size_t count, bool pretty)
+{
+	struct skm_writer *writer = skm_writer_new_array();
+
+	for (size_t i = 0; i < count; i++) {
+		skm_writer_object(writer, NULL);
+		skm_fields_write(writer, &skm_report_fields, reports[i]);
+		skm_writer_end(writer);
+	}
+	return skm_writer_finish(writer, pretty);
+}
+
+int skm_codec_reports_parse(const char *text, size_t length, struct skm_report **ret, size_t *ret_count, struct skm_err *err)
+{
+	void *reports;
+	int r = skm_fields_parse_array(text, length, "list of reports", &skm_report_fields, sizeof(**ret), &reports, ret_count,
+	                               err);
+
+	if (r == 0)
+		*ret = reports;
+	return r;
+}
