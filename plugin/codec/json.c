@@ -304,7 +304,8 @@ static bool has_to_be_unique(const struct skm_json_rules *rules, const char *key
 
 static int read_member(struct reader *reader, const struct skm_place *place, struct json_object *object)
 {
-	struct json_object *name __attribute__((cleanup(skm_json_cleanup))) = NULL, *value = NULL;
+	cleanup_json struct json_object *name = NULL;
+	struct json_object *value = NULL;
 	struct skm_place inside = {.parent = place};
 	size_t start = reader->at;
 	int r;

@@ -182,22 +182,6 @@ char *skm_codec_policy_format(const struct skm_policy *policy)
 	return skm_writer_finish(writer, false);
 }
 
-char *skm_codec_verdict_format(const struct skm_policy *policy, const struct skm_err *err, bool pretty)
-{
-	struct skm_writer *writer = skm_writer_new_object();
-
-	skm_writer_uint(writer, "version", 1);
-	skm_writer_bool(writer, "valid", err == NULL);
-	if (err) {
-		skm_writer_text(writer, "error", err->text);
-	} else {
-		skm_writer_object(writer, "policy");
-		write_tcpmem(writer, policy);
-		skm_writer_end(writer);
-	}
-	return skm_writer_finish(writer, pretty);
-}
-
 void skm_policy_write(struct skm_writer *writer, const char *key, const struct skm_policy *policy)
 {
 	skm_writer_object(writer, key);

@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "model/policy.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* Parses the text of io.sockmem.policy (a JSON object).
@@ -22,9 +21,5 @@ int skm_codec_tcpmem_parse(const char *text, size_t length, const char *name, st
 /* The policy as canonical JSON text, one line, that the parser reads back to the same policy. The caller frees it; NULL: out of
  * memory. */
 char *skm_codec_policy_format(const struct skm_policy *policy);
-
-/* What `sockmem check --json` prints (schemas/check.schema.json): the verdict on a policy, with the canonical policy, or with the
- * error's text where err is not NULL. pretty: indented. The caller frees it; NULL: out of memory. */
-char *skm_codec_verdict_format(const struct skm_policy *policy, const struct skm_err *err, bool pretty);
 
 #endif

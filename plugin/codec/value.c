@@ -93,8 +93,7 @@ const char *skm_value_echo(struct json_object *value, char buffer[SKM_ECHO_MAX])
 
 const char *skm_text_echo(const char *text, size_t length, char buffer[SKM_ECHO_MAX])
 {
-	struct json_object *value __attribute__((cleanup(skm_json_cleanup))) =
-	        json_object_new_string_len(text, length > 128 ? 128 : (int)length);
+	cleanup_json struct json_object *value = json_object_new_string_len(text, length > 128 ? 128 : (int)length);
 
 	return skm_value_echo(value, buffer);
 }
