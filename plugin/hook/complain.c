@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "hook/log_file.h"
-#include "hook/syslog.h"
+#include "hook/system_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,7 +130,7 @@ void skm_hook_complain(const struct skm_hook_paths *paths, const char *id, const
 	if (!write_at_once(STDERR_FILENO, line))
 		write_to_ancestor(line);
 	skm_hook_log_append(paths->run_dir, paths->log_name, line);
-	skm_hook_syslog(LOG_ERR, line);
+	skm_hook_system_log(LOG_ERR, line);
 }
 
 void skm_hook_debug(const char *id, const char *text)
@@ -138,5 +138,5 @@ void skm_hook_debug(const char *id, const char *text)
 	char line[LINE_MAX_BYTES];
 
 	format_line(line, id, text);
-	skm_hook_syslog(LOG_DEBUG, line);
+	skm_hook_system_log(LOG_DEBUG, line);
 }

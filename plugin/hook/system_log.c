@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hook/syslog.h"
+#include "hook/system_log.h"
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -9,7 +9,7 @@
 #include <syslog.h>
 #include <time.h>
 
-void skm_hook_syslog(int priority, const char *line)
+void skm_hook_system_log(int priority, const char *line)
 {
 	static const struct sockaddr_un log_socket = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
 	cleanup_fd int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

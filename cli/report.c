@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report.h"
+
+#include "base/clock.h"
+#include "cli.h"
+#include "format.h"
+
+#include <stdio.h>
+
+typedef unsigned long long ull;
+
+static void print_heading(const struct skm_report *report)
+{
+	char age[SKM_FORMAT_MAX], when[SKM_FORMAT_MAX];
+
+	fputs("Container ", stdout);
+	skm_cli_put(report->id);
+	if (report->ended)
+		printf(": ended %s, after %s\n", skm_cli_time(report->ended_realtime_usec, when),
+		       skm_cli_age(report->started_realtime_usec, report->ended_realtime_usec, age));
+	else
+		printf(": running, pid %d, for %s\n", (int)report->pid,
+		       skm_cli_age(report->started_realtime_usec, skm_realtime_usec(), age));
+}
+
+/* The answer to "is it the sockets?", from the peak where the container is gone. */
+static void print_verdict(const struct skm_report *report)
+{
+	uint64_t sock = report->ended ? report->sock_peak_bytes : report->sock_bytes;
+	char bytes[SKM_FORMAT_MAX], limit[SKM_FORMAT_MAX], of_limit[SKM_FORMAT_MAX], max[SKM_FORMAT_MAX], of_max[SKM_FORMAT_MAX];
+
+	printf("%s %s: %s of their limit (%s)", report->ended ? "At their peak its sockets held" : "Its sockets hold",
+	       skm_cli_bytes(sock, bytes), skm_cli_percent(sock, report->limit_bytes, of_limit),
+	       skm_cli_bytes(report->limit_bytes, limit));
+	if (report->memory_max_bytes != UINT64_MAX)
+		printf(", %s of memory.max (%s)", skm_cli_percent(sock, report->memory_max_bytes, of_max),
+		       skm_cli_bytes(report->memory_max_bytes, max));
+	fputs(".\n", stdout);
+}
+
+static const char *reason_sentence(enum skm_reason reason)
+{
+	static const char *const sentences[] = {
+	        [SKM_REASON_REST] = "far from the limit",
+	        [SKM_REASON_OCCUPANCY] = "the share of the limit in use passed this step's threshold",
+	        [SKM_REASON_HOLD] = "use has fallen, but not far or not long enough to let go",
+	        [SKM_REASON_RELAXED] = "use stayed low long enough: let go by a step",
+	        [SKM_REASON_BURST] = "the open sockets together could pass the limit before the next look",
+	        [SKM_REASON_TOO_SMALL] = "the limit is too small for so many connections: less than one segment each",
+	};
+
+	return (size_t)reason < sizeof(sentences) / sizeof(*sentences) ? sentences[reason] : "?";
+}
+
+static void print_what_was_done(const struct skm_report *report)
+{
+	const struct skm_decision *decision = &report->decision;
+	char cap[SKM_FORMAT_MAX], throttled[SKM_FORMAT_MAX];
+
+	printf("%s step is %s: %s.\n", report->ended ? "sockmem's last" : "sockmem's",
+	       skm_name_of(&skm_step_names, decision->step), reason_sentence(decision->reason));
+	if (report->backend == SKM_BACKEND_OBSERVE)
+		fputs("It only observes: what follows is what it would have done.\n", stdout);
+	if (decision->fair_cap_bytes != UINT64_MAX)
+		printf("Each socket may hold up to %s (fair cap).\n", skm_cli_bytes(decision->fair_cap_bytes, cap));
+	printf("It throttled for %s, wrote %llu sysctls and squeezed %llu sockets in %llu runs.\n",
+	       skm_cli_duration(report->throttled_usec, throttled), (ull)report->sysctl_writes, (ull)report->squeezed_sockets,
+	       (ull)report->squeeze_runs);
+	printf("OOM kills: %llu.\n", (ull)report->oom_kills);
+}
+
+static void print_text(const char *name, const char *text)
+{
+	printf("  %-22s", name);
+	skm_cli_put(text);
+	putchar('\n');
+}
+
+static void print_number(const char *name, uint64_t value)
+{
+	printf("  %-22s%llu\n", name, (ull)value);
+}
+
+static void print_details(const struct skm_report *report)
+{
+	char text[SKM_FORMAT_MAX], size[SKM_SIZE_TEXT_MAX];
+
+	fputs("\nDetails\n", stdout);
+	print_text("backend", skm_name_of(&skm_backend_names, report->backend));
+	if (report->why_not_better[0])
+		print_text("not a better one", report->why_not_better);
+	print_text("limit asked for", skm_size_format(&report->policy.tcpmem_limit, size));
+	print_text("mode asked for", skm_name_of(&skm_mode_names, report->policy.mode));
+	print_text("asked by", skm_name_of(&skm_policy_source_names, report->policy.source));
+	print_text("started", skm_cli_time(report->started_realtime_usec, text));
+	print_text("cgroup", report->cgroup);
+	print_text("memory.current", skm_cli_bytes(report->current_bytes, text));
+	print_text("memory.max", skm_cli_bytes(report->memory_max_bytes, text));
+	print_text("peak, as sampled", skm_cli_bytes(report->sock_peak_bytes, text));
+	print_number("TCP sockets", report->sockets);
+	print_number("samples", report->samples);
+	print_number("memory.stat reads", report->stat_reads);
+	print_number("samples over limit", report->over_limit);
+	print_number("decisions", report->decisions);
+	printf("  %-22s%u kept, %u lost\n", "events", report->events, report->events_lost);
+	fputs("\nBy their cgroup v1 names (memory.kmem.tcp.*), in bytes\n", stdout);
+	print_number("usage_in_bytes", report->sock_bytes);
+	print_number("limit_in_bytes", report->limit_bytes);
+	print_number("max_usage_in_bytes", report->sock_peak_bytes);
+	print_number("failcnt", report->over_limit);
+}
+
+void skm_cli_print_report(const struct skm_report *report)
+{
+	print_heading(report);
+	print_verdict(report);
+	print_what_was_done(report);
+	print_details(report);
+}
