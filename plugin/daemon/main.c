@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sockmemd: one thread, one loop; what it does for a container is the enforcer room's. */
+#include "actuate/own_cgroup.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "daemon/options.h"
+#include "daemon/serve.h"
+#include "ipc/ipc.h"
+#include "model/request.h"
+#include "probe/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+
+/* Before a burst's senders, after real-time work. */
+#define NICE_ON_DEMAND (-10)
+#define OOM_SCORE_ON_DEMAND "-900"
+
+struct daemon {
+	struct skm_daemon_options options;
+	struct skm_server server;
+	struct skm_watch signal_watch;
+	int epoll_fd, signal_fd;
+	bool inherited; /* the listening socket is systemd's */
+	bool stop;
+	uint64_t empty_since_usec; /* 0 while there is a container */
+};
+
+static void signal_ready(struct skm_watch *watch, uint32_t events)
+{
+	struct daemon *daemon = SKM_WATCH_OWNER(watch, struct daemon, signal_watch);
+	struct signalfd_siginfo info;
+
+	(void)events;
+	if (read(daemon->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
+		daemon->stop = true;
+}
+
+static int watch_signals(struct daemon *daemon, struct skm_err *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGCHLD); /* wakes the loop, which reaps */
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	daemon->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (daemon->signal_fd < 0)
+		return skm_err_set_errno(err, errno, "signalfd");
+	daemon->signal_watch.ready = signal_ready;
+	return skm_watch_add(daemon->epoll_fd, daemon->signal_fd, EPOLLIN, &daemon->signal_watch, err);
+}
+
+/* What a systemd unit gives, done by ourselves. None of it is needed to hold a limit: a failure is said and lived with. */
+static void settle_in(void)
+{
+	cleanup_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	struct skm_err err = SKM_ERR_INIT;
+
+	if (skm_actuate_own_cgroup("sockmem", &err) < 0)
+		skm_log(LOG_NOTICE, "no cgroup of its own: %s", err.text);
+	if (setpriority(PRIO_PROCESS, 0, NICE_ON_DEMAND) < 0)
+		skm_log(LOG_NOTICE, "priority %d refused: %s", NICE_ON_DEMAND, strerror(errno));
+	if (fd < 0 || skm_pwrite_text(fd, OOM_SCORE_ON_DEMAND) < 0)
+		skm_log(LOG_NOTICE, "oom_score_adj %s refused", OOM_SCORE_ON_DEMAND);
+}
+
+/* The socket first: whoever loses the race for it leaves before it touches a journal. */
+static int open_daemon(struct daemon *daemon, struct skm_err *err)
+{
+	cleanup_fd int run_dir = skm_open_dir_made(SKM_RUN_DIR, err), journal_dir = -1, ended_dir = -1;
+	struct skm_host host;
+	int r;
+
+	if (run_dir < 0)
+		return run_dir;
+	daemon->server.listen_fd = skm_ipc_listen_inherited(err);
+	daemon->inherited = daemon->server.listen_fd >= 0;
+	if (daemon->server.listen_fd == -ENOENT)
+		daemon->server.listen_fd = skm_ipc_listen(SKM_SOCKET_PATH, err);
+	if (daemon->server.listen_fd < 0)
+		return daemon->server.listen_fd;
+	journal_dir = skm_open_dir_made(SKM_JOURNAL_DIR, err);
+	ended_dir = journal_dir < 0 ? -1 : skm_open_dir_made(SKM_ENDED_DIR, err);
+	if (ended_dir < 0)
+		return -err->code;
+	daemon->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (daemon->epoll_fd < 0)
+		return skm_err_set_errno(err, errno, "epoll_create1");
+	r = watch_signals(daemon, err);
+	if (r == 0)
+		r = skm_probe_host("", &host, err);
+	if (r < 0)
+		return r;
+	daemon->server.epoll_fd = daemon->epoll_fd;
+	daemon->server.started_realtime_usec = skm_realtime_usec();
+	return skm_registry_open(&daemon->server.registry, daemon->epoll_fd, &host, skm_steal_fd(&journal_dir),
+	                         skm_steal_fd(&ended_dir), err);
+}
+
+/* When an empty enforcer leaves; UINT64_MAX while it has a container or may stay. */
+static uint64_t idle_due(struct daemon *daemon, uint64_t now_usec)
+{
+	if (skm_registry_count(daemon->server.registry) > 0 || daemon->options.idle_usec == 0) {
+		daemon->empty_since_usec = 0;
+		return UINT64_MAX;
+	}
+	if (daemon->empty_since_usec == 0)
+		daemon->empty_since_usec = now_usec;
+	return daemon->empty_since_usec + daemon->options.idle_usec;
+}
+
+/* One event a time: handling it may free what a second one points to. */
+static void wait_and_handle(struct daemon *daemon, uint64_t due_usec)
+{
+	uint64_t now = skm_now_usec(), wait = due_usec > now ? due_usec - now : 0;
+	struct timespec timeout = {.tv_sec = (time_t)(wait / SKM_USEC_PER_SEC),
+	                           .tv_nsec = (long)(wait % SKM_USEC_PER_SEC) * 1000};
+	struct epoll_event event;
+
+	if (epoll_pwait2(daemon->epoll_fd, &event, 1, due_usec == UINT64_MAX ? NULL : &timeout, NULL) == 1) {
+		struct skm_watch *watch = event.data.ptr;
+
+		watch->ready(watch, event.events);
+	}
+}
+
+static void run(struct daemon *daemon)
+{
+	while (!daemon->stop) {
+		uint64_t now = skm_now_usec();
+		uint64_t due = skm_registry_run(daemon->server.registry, now);
+		uint64_t idle = idle_due(daemon, now);
+
+		if (now >= idle)
+			return;
+		wait_and_handle(daemon, due < idle ? due : idle);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct daemon daemon = {.epoll_fd = -1, .signal_fd = -1, .server.listen_fd = -1};
+	struct skm_err err = SKM_ERR_INIT;
+	int r = skm_daemon_options_parse(argc, argv, &daemon.options);
+
+	if (r >= 0)
+		return r;
+	umask(077);
+	skm_log_open("sockmemd", daemon.options.debug, daemon.options.on_demand);
+	r = open_daemon(&daemon, &err);
+	if (r == -EADDRINUSE)
+		return 0; /* another one holds the socket: as good */
+	if (r == 0 && daemon.options.on_demand)
+		settle_in();
+	if (r == 0) {
+		skm_registry_recover(daemon.server.registry);
+		r = skm_serve_start(&daemon.server, &err);
+	}
+	if (r < 0) {
+		skm_log(LOG_ERR, "%s", err.text);
+		return 1;
+	}
+	run(&daemon);
+	if (!daemon.inherited)
+		unlink(SKM_SOCKET_PATH); /* before the last look at it: a hook that comes now starts another enforcer */
+	skm_registry_close(daemon.server.registry);
+	return 0;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "enforcer/container.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "control/budget.h"
+#include "enforcer/registry.h"
+#include "probe/process.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A fault that stays is told once, not at every look. */
+static bool repeats_last(const struct skm_event_ring *ring, const struct skm_event *event)
+{
+	const struct skm_event *last = ring->count > 0 ? skm_events_get(ring, ring->count - 1) : NULL;
+
+	return last && last->kind == event->kind && strcmp(last->text, event->text) == 0;
+}
+
+void skm_container_tell(struct skm_container *container, enum skm_event_kind kind, const char *format, ...)
+{
+	const struct skm_report *report = &container->report;
+	struct skm_event event = {
+	        .realtime_usec = skm_realtime_usec(),
+	        .kind = kind,
+	        .step = report->decision.step,
+	        .reason = report->decision.reason,
+	        .sock_bytes = report->sock_bytes,
+	        .limit_bytes = report->limit_bytes,
+	        .fair_cap_bytes = report->decision.fair_cap_bytes,
+	        .sockets = report->sockets,
+	};
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(event.text, sizeof(event.text), format, args);
+	va_end(args);
+	if (repeats_last(&container->events, &event))
+		return;
+	skm_events_add(&container->events, &event);
+	container->report.events = container->events.count;
+	container->report.events_lost = container->events.lost;
+	skm_log(kind == SKM_EVENT_TROUBLE ? LOG_WARNING : LOG_INFO, "%s: %s: %s", report->id,
+	        skm_name_of(&skm_event_kind_names, kind), event.text);
+}
+
+/* The limit in bytes; a percentage is of memory.max. */
+static int resolve_limit(struct skm_report *report, struct skm_err *err)
+{
+	const struct skm_size *limit = &report->policy.tcpmem_limit;
+
+	if (limit->kind == SKM_SIZE_MAX)
+		return skm_err_set(err, EINVAL, "tcpmem limit is \"max\": there is nothing to enforce");
+	if (limit->kind == SKM_SIZE_BYTES) {
+		report->limit_bytes = limit->value;
+		return 0;
+	}
+	if (report->memory_max_bytes == UINT64_MAX)
+		return skm_err_set(
+		        err, EINVAL,
+		        "tcpmem limit is a percentage, but the container has no memory.max; write a size such as 64Mi");
+	report->limit_bytes = skm_scale(report->memory_max_bytes, limit->value, SKM_PERMYRIAD);
+	return 0;
+}
+
+/* What `auto` becomes on this host, and whether that can hold the limit. */
+static int resolve_backend(const struct skm_host *host, int netns_fd, struct skm_report *report, struct skm_err *err)
+{
+	char buffer[SKM_ERR_TEXT_MAX];
+	const char *refusal = skm_probe_host_soft_refusal(host, report->limit_bytes, buffer, sizeof(buffer));
+	int host_netns;
+
+	if (report->policy.mode == SKM_MODE_OBSERVE) {
+		report->backend = SKM_BACKEND_OBSERVE;
+		return 0;
+	}
+	report->backend = SKM_BACKEND_SOFT;
+	snprintf(report->why_not_better, sizeof(report->why_not_better), "%s", skm_probe_host_hard_refusal(host));
+	if (refusal)
+		return skm_err_set(err, EOPNOTSUPP, "%s", refusal);
+	host_netns = skm_probe_netns_is_host(netns_fd, err);
+	if (host_netns < 0)
+		return host_netns;
+	if (host_netns)
+		return skm_err_set(
+		        err, EOPNOTSUPP,
+		        "the container shares the host's network namespace, whose sysctls sockmem never writes; give it one "
+		        "of its own, or mode observe");
+	return 0;
+}
+
+int skm_container_use_baselines(struct skm_container *container, struct skm_err *err)
+{
+	const char(*baseline)[SKM_NETNS_TEXT_MAX] = (const char(*)[SKM_NETNS_TEXT_MAX])container->journal.baseline;
+	uint64_t rmem[3], wmem[3], lowat;
+
+	if (skm_probe_triple(baseline[SKM_NETNS_TCP_RMEM], rmem) < 0 ||
+	    skm_probe_triple(baseline[SKM_NETNS_TCP_WMEM], wmem) < 0 ||
+	    skm_probe_single_value(baseline[SKM_NETNS_NOTSENT_LOWAT], &lowat) < 0)
+		return skm_err_set(err, EINVAL, "tcp_rmem and tcp_wmem are not three numbers, or tcp_notsent_lowat is not one");
+	container->ladder_config = (struct skm_ladder_config){
+	        .limit_bytes = container->report.limit_bytes,
+	        .rmem_max_baseline_bytes = rmem[2],
+	        .wmem_start_baseline_bytes = wmem[1],
+	        .wmem_max_baseline_bytes = wmem[2],
+	        .notsent_lowat_baseline_bytes = lowat,
+	};
+	container->start_buffer_bytes = skm_control_start_buffer(container->report.limit_bytes, rmem[1]);
+	return 0;
+}
+
+static int read_baselines(struct skm_container *container, struct skm_err *err)
+{
+	for (int key = 0; key < SKM_NETNS_KEYS; key++) {
+		int r = skm_probe_netns_read(&container->netns, key, container->journal.baseline[key], err);
+
+		if (r < 0)
+			return r;
+	}
+	return skm_container_use_baselines(container, err);
+}
+
+static int read_identity(struct skm_container *container, const struct skm_request *request, struct skm_err *err)
+{
+	struct skm_journal *journal = &container->journal;
+	struct skm_report *report = &container->report;
+	struct stat st;
+	int r;
+
+	if (fstat(request->fds[SKM_FD_CGROUP], &st) < 0)
+		return skm_err_set_errno(err, errno, "stat the container's cgroup");
+	journal->cgroup_inode = st.st_ino;
+	if (fstat(request->fds[SKM_FD_NETNS], &st) < 0)
+		return skm_err_set_errno(err, errno, "stat the container's network namespace");
+	journal->netns_inode = st.st_ino;
+	r = skm_probe_fd_path(request->fds[SKM_FD_CGROUP], report->cgroup, sizeof(report->cgroup));
+	if (r == 0)
+		r = skm_probe_boot_id(journal->boot_id);
+	if (r < 0)
+		return skm_err_set_errno(err, -r, "identify the container");
+	report->started_realtime_usec = skm_realtime_usec();
+	report->pid = request->pid;
+	report->policy = request->policy;
+	memcpy(report->id, request->id, sizeof(report->id));
+	memcpy(journal->id, request->id, sizeof(journal->id));
+	snprintf(journal->cgroup, sizeof(journal->cgroup), "%s", report->cgroup);
+	journal->pid = request->pid;
+	journal->policy = request->policy;
+	journal->started_realtime_usec = report->started_realtime_usec;
+	snprintf(container->journal_name, sizeof(container->journal_name), "%020" PRIu64 "-%" PRIu64 ".json",
+	         journal->started_realtime_usec, journal->cgroup_inode);
+	return 0;
+}
+
+/* One governor a namespace: its sysctls have one value. */
+static int refuse_shared_netns(const struct skm_container *container, struct skm_err *err)
+{
+	const struct skm_container *other = skm_registry_find_netns(container->registry, container->journal.netns_inode);
+
+	if (!other || container->report.backend == SKM_BACKEND_OBSERVE)
+		return 0;
+	return skm_err_set(
+	        err, EBUSY,
+	        "its network namespace is already held for container %.64s; this version holds one container a namespace",
+	        other->report.id);
+}
+
+static int open_files(struct skm_container *container, const struct skm_request *request, struct skm_err *err)
+{
+	const struct skm_host *host = skm_registry_host(container->registry);
+	struct skm_report *report = &container->report;
+	int r = skm_probe_memcg_open(request->fds[SKM_FD_CGROUP], &container->memcg, err);
+
+	if (r == 0)
+		r = skm_probe_memcg_max(&container->memcg, &report->memory_max_bytes, err);
+	if (r == 0)
+		r = skm_probe_memcg_oom_kills(&container->memcg, &container->oom_kills_before, err);
+	if (r == 0)
+		r = resolve_limit(report, err);
+	if (r == 0)
+		r = resolve_backend(host, request->fds[SKM_FD_NETNS], report, err);
+	if (r == 0)
+		r = refuse_shared_netns(container, err);
+	if (r == 0)
+		r = skm_probe_netns_open(request->fds[SKM_FD_NETNS], report->backend == SKM_BACKEND_SOFT, &container->netns, err);
+	if (r == 0)
+		r = read_baselines(container, err);
+	return r;
+}
+
+int skm_container_open(struct skm_registry *registry, struct skm_request *request, struct skm_container **ret,
+                       struct skm_err *err)
+{
+	struct skm_container *container = calloc(1, sizeof(*container));
+	int r;
+
+	if (!container)
+		return skm_err_set(err, ENOMEM, "out of memory");
+	container->registry = registry;
+	container->memcg = SKM_MEMCG_INIT;
+	container->netns = SKM_NETNS_INIT;
+	container->squeezer.worker = SKM_WORKER_INIT;
+	container->report.decision.fair_cap_bytes = UINT64_MAX;
+	for (int i = 0; i < SKM_FD_COUNT; i++)
+		container->fds[i] = -1;
+	r = read_identity(container, request, err);
+	if (r == 0)
+		r = open_files(container, request, err);
+	if (r < 0) {
+		skm_container_free(container);
+		return r;
+	}
+	for (int i = 0; i < SKM_FD_COUNT; i++)
+		container->fds[i] = skm_steal_fd(&request->fds[i]);
+	*ret = container;
+	return 0;
+}
+
+void skm_container_free(struct skm_container *container)
+{
+	skm_actuate_worker_stop(&container->squeezer.worker);
+	skm_probe_memcg_close(&container->memcg);
+	skm_probe_netns_close(&container->netns);
+	for (int i = 0; i < SKM_FD_COUNT; i++)
+		skm_close_fd(&container->fds[i]);
+	skm_events_free(&container->events);
+	free(container->journal.sockets);
+	free(container);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One container as the enforcer holds it. Private to this room: the daemon sees reports and events. */
+#ifndef SKM_ENFORCER_CONTAINER_H
+#define SKM_ENFORCER_CONTAINER_H
+
+#include "actuate/worker.h"
+#include "base/err.h"
+#include "control/ladder.h"
+#include "control/pace.h"
+#include "enforcer/events.h"
+#include "enforcer/watch.h"
+#include "model/journal.h"
+#include "model/report.h"
+#include "model/request.h"
+#include "probe/host.h"
+#include "probe/memcg.h"
+#include "probe/netns.h"
+
+struct skm_registry;
+
+/* The sockets actuator's state. */
+struct skm_squeezer {
+	struct skm_worker worker;
+	struct skm_watch watch;
+	uint64_t cap_bytes;     /* the cap of the last job; 0: none since the last restore */
+	uint64_t job_usec;      /* when the job under way was given */
+	uint64_t next_run_usec; /* no job before */
+	uint64_t interval_usec; /* between two jobs that found nothing new */
+};
+
+struct skm_container {
+	struct skm_container *next;
+	struct skm_registry *registry;
+	struct skm_report report;
+	struct skm_event_ring events;
+	struct skm_journal journal;
+	char journal_name[64]; /* file names hold numbers only, never the id */
+
+	int fds[SKM_FD_COUNT];
+	struct skm_memcg memcg;
+	struct skm_netns netns;
+	struct skm_watch pid_watch, oom_watch;
+	uint64_t oom_kills_before;
+	bool init_ended; /* the pidfd has said so; the cgroup may still hold others */
+
+	struct skm_ladder_config ladder_config;
+	struct skm_ladder_state ladder;
+	uint64_t start_buffer_bytes;     /* tcp_rmem[1] while we hold the container */
+	bool backed_off[SKM_NETNS_KEYS]; /* someone else wrote it: left alone from then on */
+	struct skm_pace pace;
+	uint64_t next_full_usec, next_tripwire_usec;
+	struct skm_squeezer squeezer;
+};
+
+/* Opens what a register request names, resolves the limit and the backend, and reads the baselines. Writes nothing.
+ * Takes the request's descriptors (they become -1) on success only. Returns 0 with *ret; -errno with err naming what cannot be
+ * done and why. */
+int skm_container_open(struct skm_registry *registry, struct skm_request *request, struct skm_container **ret,
+                       struct skm_err *err);
+
+/* Takes the ladder's bounds from journal.baseline. Returns 0, or -EINVAL where one is not as the kernel writes it. */
+int skm_container_use_baselines(struct skm_container *container, struct skm_err *err);
+
+/* Closes and frees; writes nothing. */
+void skm_container_free(struct skm_container *container);
+
+/* Adds an event with the container's present figures. */
+void skm_container_tell(struct skm_container *container, enum skm_event_kind kind, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+
+#endif

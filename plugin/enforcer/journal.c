@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "enforcer/journal.h"
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "codec/journal.h"
+#include "enforcer/registry.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+int skm_journal_save(struct skm_container *container, struct skm_err *err)
+{
+	cleanup_free char *text = skm_codec_journal_format(&container->journal);
+	int r;
+
+	if (!text)
+		return skm_err_set(err, ENOMEM, "journal: out of memory");
+	r = skm_replace_file_at(skm_registry_journal_dir(container->registry), container->journal_name, text, strlen(text), err);
+	return r < 0 ? skm_err_wrap(err, "journal") : 0;
+}
+
+void skm_journal_drop(struct skm_container *container)
+{
+	/* one that was never saved is not there */
+	SKM_IGNORE(unlinkat(skm_registry_journal_dir(container->registry), container->journal_name, 0) < 0);
+}
+
+static bool knows(const struct skm_journal *journal, uint64_t cookie)
+{
+	for (uint32_t i = 0; i < journal->socket_count; i++)
+		if (journal->sockets[i].cookie == cookie)
+			return true;
+	return false;
+}
+
+int skm_journal_add_sockets(struct skm_container *container, const struct skm_socket_baseline *sockets, uint32_t count)
+{
+	struct skm_journal *journal = &container->journal;
+	struct skm_socket_baseline *larger = realloc(journal->sockets, (journal->socket_count + count) * sizeof(*larger));
+
+	if (!larger)
+		return -ENOMEM;
+	journal->sockets = larger;
+	for (uint32_t i = 0; i < count; i++)
+		if (!knows(journal, sockets[i].cookie))
+			journal->sockets[journal->socket_count++] = sockets[i];
+	return 0;
+}
+
+void skm_journal_forget_sockets(struct skm_container *container)
+{
+	struct skm_err err = SKM_ERR_INIT;
+
+	container->journal.socket_count = 0;
+	if (skm_journal_save(container, &err) < 0)
+		skm_container_tell(container, SKM_EVENT_TROUBLE, "%s", err.text);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Baselines on disk: saved before the first write, dropped when everything is back. */
+#ifndef SKM_ENFORCER_JOURNAL_H
+#define SKM_ENFORCER_JOURNAL_H
+
+#include "enforcer/container.h"
+
+/* Writes the container's journal (fsynced, replaced as a whole). Returns 0 or -errno with err set. */
+int skm_journal_save(struct skm_container *container, struct skm_err *err);
+
+/* Removes it. */
+void skm_journal_drop(struct skm_container *container);
+
+/* Remembers the baselines of sockets that are not known yet, by cookie. Returns 0 or -ENOMEM. Does not save. */
+int skm_journal_add_sockets(struct skm_container *container, const struct skm_socket_baseline *sockets, uint32_t count);
+
+/* Forgets the sockets (they have their values back) and saves. */
+void skm_journal_forget_sockets(struct skm_container *container);
+
+/* At start: what an earlier enforcer left. A container that lives is adopted (registered again with its baselines); of one that
+ * ended, baselines are put back where its namespace can still be reached. Files of another boot are removed. */
+void skm_journal_recover(struct skm_registry *registry);
+
+#endif

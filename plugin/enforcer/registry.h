@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The containers of this node. One thread, driven by the daemon's loop. */
+#ifndef SKM_ENFORCER_REGISTRY_H
+#define SKM_ENFORCER_REGISTRY_H
+
+#include "base/err.h"
+#include "model/event.h"
+#include "model/report.h"
+#include "model/request.h"
+#include "probe/host.h"
+
+#include <stdint.h>
+
+struct skm_container;
+struct skm_registry;
+
+/* epoll_fd: the daemon's, borrowed. host: copied. journal_dir, ended_dir: descriptors, taken.
+ * Returns 0 or -ENOMEM. */
+int skm_registry_open(struct skm_registry **ret, int epoll_fd, const struct skm_host *host, int journal_dir, int ended_dir,
+                      struct skm_err *err);
+
+/* Takes over what an earlier enforcer journaled: adopts what lives, restores the rest. */
+void skm_registry_recover(struct skm_registry *registry);
+
+/* Puts back what is squeezed and capped, keeps the journals so that a later enforcer adopts the containers, and frees all. */
+void skm_registry_close(struct skm_registry *registry);
+
+/* Registers a container: journals its baselines, then prepares its namespace (tcp_rmem[1] before it listens). The same container
+ * again (id and cgroup) changes nothing and succeeds.
+ * Takes the request's descriptors on success. Returns 0; -EOPNOTSUPP, -EBUSY, -EINVAL, -errno with err saying why; nothing is
+ * changed then. */
+int skm_registry_register(struct skm_registry *registry, struct skm_request *request, struct skm_err *err);
+
+/* poststop: a hint. A container whose process still runs keeps its record. Always succeeds: an unknown id is fine. */
+void skm_registry_release(struct skm_registry *registry, const char *id);
+
+/* Looks at every container that is due. Returns when the next one is, CLOCK_MONOTONIC microseconds; UINT64_MAX: none. */
+uint64_t skm_registry_run(struct skm_registry *registry, uint64_t now_usec);
+
+uint32_t skm_registry_count(const struct skm_registry *registry);
+
+/* Walks the containers, the newest first. */
+const struct skm_container *skm_registry_first(const struct skm_registry *registry);
+const struct skm_container *skm_registry_next(const struct skm_container *container);
+const struct skm_report *skm_registry_report(const struct skm_container *container);
+uint32_t skm_registry_event_count(const struct skm_container *container);
+const struct skm_event *skm_registry_event(const struct skm_container *container, uint32_t i);
+
+/* The container whose id is `id` or, where none is, the only one whose id begins with it.
+ * Returns NULL with err: ENOENT, or EEXIST where several begin so (two are named). */
+const struct skm_container *skm_registry_find(const struct skm_registry *registry, const char *id, struct skm_err *err);
+
+/* For the rest of this room. */
+const struct skm_container *skm_registry_find_netns(const struct skm_registry *registry, uint64_t netns_inode);
+const struct skm_host *skm_registry_host(const struct skm_registry *registry);
+int skm_registry_epoll(const struct skm_registry *registry);
+int skm_registry_journal_dir(const struct skm_registry *registry);
+int skm_registry_ended_dir(const struct skm_registry *registry);
+
+/* Takes a container into the set and starts to watch it; from here on the registry owns it. Returns 0 or -errno. */
+int skm_registry_insert(struct skm_registry *registry, struct skm_container *container, struct skm_err *err);
+
+#endif

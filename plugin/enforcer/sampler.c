@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "enforcer/sampler.h"
+
+#include "base/clock.h"
+#include "enforcer/apply.h"
+#include "enforcer/registry.h"
+#include "enforcer/squeeze.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+uint64_t skm_sampler_due(const struct skm_container *container)
+{
+	return container->next_full_usec < container->next_tripwire_usec ? container->next_full_usec
+	                                                                 : container->next_tripwire_usec;
+}
+
+void skm_sampler_check_oom(struct skm_container *container)
+{
+	struct skm_err err = SKM_ERR_INIT;
+	struct skm_report *report = &container->report;
+	char held[SKM_SIZE_TEXT_MAX];
+	uint64_t kills;
+
+	if (skm_probe_memcg_oom_kills(&container->memcg, &kills, &err) < 0 || kills < container->oom_kills_before)
+		return;
+	kills -= container->oom_kills_before;
+	if (kills <= report->oom_kills)
+		return;
+	skm_container_tell(container, SKM_EVENT_OOM,
+	                   "the kernel killed %" PRIu64 " processes for memory.max; sockets held %s at the last look",
+	                   kills - report->oom_kills, skm_bytes_human(report->sock_bytes, held));
+	report->oom_kills = kills;
+}
+
+static int take_sample(struct skm_container *container, struct skm_sample *ret, struct skm_err *err)
+{
+	struct skm_sample sample = {.when_usec = skm_now_usec()};
+	int r = skm_probe_memcg_sock(&container->memcg, &sample.sock_bytes, err);
+
+	if (r == 0)
+		r = skm_probe_memcg_current(&container->memcg, &sample.current_bytes, err);
+	if (r == 0)
+		r = skm_probe_netns_tcp_in_use(&container->netns, &sample.sockets, err);
+	if (r == 0)
+		*ret = sample;
+	return r;
+}
+
+static void keep_figures(struct skm_container *container, const struct skm_sample *sample, uint64_t elapsed_usec)
+{
+	struct skm_report *report = &container->report;
+
+	report->samples++;
+	report->stat_reads++;
+	report->sock_bytes = sample->sock_bytes;
+	report->current_bytes = sample->current_bytes;
+	report->sockets = sample->sockets;
+	if (sample->sock_bytes > report->sock_peak_bytes)
+		report->sock_peak_bytes = sample->sock_bytes;
+	if (sample->sock_bytes > report->limit_bytes)
+		report->over_limit++;
+	if (report->decision.step != SKM_STEP_NONE)
+		report->throttled_usec += elapsed_usec;
+}
+
+static void decide(struct skm_container *container, const struct skm_sample *sample)
+{
+	struct skm_report *report = &container->report;
+	enum skm_step before = container->ladder.decision.step;
+	char sentence[SKM_EVENT_TEXT_MAX];
+
+	report->decision = *skm_control_decide(&container->ladder_config, sample, &container->ladder);
+	if (report->decision.step == before)
+		return;
+	report->decisions++;
+	skm_control_explain(&report->decision, sample, report->limit_bytes, sentence, sizeof(sentence));
+	skm_container_tell(container, SKM_EVENT_STEP, "%s -> %s: %s%s", skm_name_of(&skm_step_names, before),
+	                   skm_name_of(&skm_step_names, report->decision.step), sentence,
+	                   report->backend == SKM_BACKEND_OBSERVE ? " (observe: nothing is written)" : "");
+}
+
+static struct skm_pace_question pace_question(const struct skm_container *container, uint32_t containers)
+{
+	uint64_t each = container->ladder.decision.targets.rmem_max_bytes;
+
+	if (each == 0)
+		each = container->ladder_config.rmem_max_baseline_bytes;
+	return (struct skm_pace_question){
+	        .limit_bytes = container->report.limit_bytes,
+	        .possible_bytes = container->report.sockets * each,
+	        .containers = containers,
+	        .throttled = container->ladder.decision.step != SKM_STEP_NONE,
+	};
+}
+
+static int full_look(struct skm_container *container, uint32_t containers, struct skm_err *err)
+{
+	struct skm_sample sample;
+	struct skm_pace_question question;
+	uint64_t before = container->pace.when_usec;
+	int r = take_sample(container, &sample, err);
+
+	if (r < 0)
+		return r;
+	skm_control_pace_saw(&container->pace, sample.when_usec, sample.sock_bytes, sample.current_bytes,
+	                     skm_now_usec() - sample.when_usec);
+	keep_figures(container, &sample, before ? sample.when_usec - before : 0);
+	decide(container, &sample);
+	if (container->report.backend == SKM_BACKEND_SOFT) {
+		skm_apply_netns(container);
+		skm_squeeze_run(container, sample.when_usec);
+	}
+	question = pace_question(container, containers);
+	container->next_full_usec = sample.when_usec + skm_control_pace_next(&container->pace, &question);
+	container->next_tripwire_usec = sample.when_usec + skm_control_tripwire_next(&container->pace, &question);
+	return 0;
+}
+
+static int tripwire_look(struct skm_container *container, uint64_t now_usec, uint32_t containers, bool *ret_tripped,
+                         struct skm_err *err)
+{
+	struct skm_pace_question question = pace_question(container, containers);
+	uint64_t start = skm_now_usec(), current;
+	int r = skm_probe_memcg_current(&container->memcg, &current, err);
+
+	if (r < 0)
+		return r;
+	skm_control_pace_tripped(&container->pace, skm_now_usec() - start);
+	container->report.samples++;
+	container->report.current_bytes = current;
+	container->next_tripwire_usec = now_usec + skm_control_tripwire_next(&container->pace, &question);
+	*ret_tripped = skm_control_tripwire(&container->pace, container->report.limit_bytes, current);
+	return 0;
+}
+
+int skm_sampler_look(struct skm_container *container, uint64_t now_usec, uint32_t containers)
+{
+	struct skm_err err = SKM_ERR_INIT;
+	bool full = now_usec >= container->next_full_usec;
+	int r = 0;
+
+	if (!full)
+		r = tripwire_look(container, now_usec, containers, &full, &err);
+	if (r == 0 && full)
+		r = full_look(container, containers, &err);
+	if (r == 0 || r == -ENODEV)
+		return r;
+	skm_container_tell(container, SKM_EVENT_TROUBLE, "%s", err.text);
+	container->next_full_usec = container->next_tripwire_usec = now_usec + SKM_PACE_REST_USEC;
+	return 0;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "enforcer/squeeze.h"
+
+#include "base/clock.h"
+#include "enforcer/journal.h"
+#include "enforcer/registry.h"
+
+#include <inttypes.h>
+#include <poll.h>
+
+/* A job longer than this is stuck in the kernel: lock_sock or a lingering close. */
+#define JOB_DEADLINE_USEC (UINT64_C(2) * SKM_USEC_PER_SEC)
+/* Sockets that were born before the cap: looked for again at this interval, doubled each time that none is found. */
+#define INTERVAL_MIN_USEC (UINT64_C(250) * SKM_USEC_PER_MSEC)
+#define INTERVAL_MAX_USEC (UINT64_C(4) * SKM_USEC_PER_SEC)
+
+static void worker_ready(struct skm_watch *watch, uint32_t events);
+
+static void trouble(struct skm_container *container, const struct skm_err *err)
+{
+	skm_container_tell(container, SKM_EVENT_TROUBLE, "%s", err->text);
+}
+
+static void stop_worker(struct skm_container *container, uint64_t now_usec)
+{
+	struct skm_squeezer *squeezer = &container->squeezer;
+
+	if (squeezer->worker.fd >= 0)
+		skm_watch_remove(skm_registry_epoll(container->registry), squeezer->worker.fd);
+	skm_actuate_worker_stop(&squeezer->worker);
+	squeezer->next_run_usec = now_usec + SKM_USEC_PER_SEC;
+}
+
+static int start_worker(struct skm_container *container, struct skm_err *err)
+{
+	struct skm_squeezer *squeezer = &container->squeezer;
+	int r;
+
+	if (squeezer->worker.pid > 0)
+		return 0;
+	r = skm_actuate_worker_start(&squeezer->worker, container->fds[SKM_FD_CGROUP], container->fds[SKM_FD_NETNS], err);
+	if (r < 0)
+		return r;
+	squeezer->watch.ready = worker_ready;
+	return skm_watch_add(skm_registry_epoll(container->registry), squeezer->worker.fd, EPOLLIN, &squeezer->watch, err);
+}
+
+static void journal_batch(struct skm_container *container, const struct skm_worker_message *message)
+{
+	struct skm_err err = SKM_ERR_INIT;
+	int r = skm_journal_add_sockets(container, message->sockets, message->count);
+
+	if (r < 0)
+		r = skm_err_set_errno(&err, -r, "remember %" PRIu32 " sockets", message->count);
+	if (r == 0)
+		r = skm_journal_save(container, &err);
+	if (r == 0)
+		r = skm_actuate_worker_go(&container->squeezer.worker, &err);
+	if (r < 0) {
+		/* without a journal nothing may be changed: the job is dropped with its worker */
+		trouble(container, &err);
+		stop_worker(container, skm_now_usec());
+	}
+}
+
+static void tell_squeezed(struct skm_container *container, const struct skm_worker_message *message)
+{
+	struct skm_squeezer *squeezer = &container->squeezer;
+	char cap[SKM_SIZE_TEXT_MAX];
+
+	container->report.squeeze_runs++;
+	container->report.squeezed_sockets += message->changed;
+	squeezer->interval_usec = message->changed > 0 ? INTERVAL_MIN_USEC : squeezer->interval_usec * 2;
+	if (squeezer->interval_usec > INTERVAL_MAX_USEC)
+		squeezer->interval_usec = INTERVAL_MAX_USEC;
+	squeezer->next_run_usec = skm_now_usec() + squeezer->interval_usec;
+	if (message->changed > 0 || message->failed > 0)
+		skm_container_tell(container, SKM_EVENT_SQUEEZED,
+		                   "%" PRIu32 " open sockets had larger buffers and were set to %s in %" PRIu64 " ms (%" PRIu32
+		                   " refused, %" PRIu32 " held by no process)",
+		                   message->changed, skm_bytes_human(squeezer->cap_bytes, cap),
+		                   message->took_usec / SKM_USEC_PER_MSEC, message->failed, message->unreachable);
+	if (message->trouble[0])
+		skm_container_tell(container, SKM_EVENT_TROUBLE, "squeezing open sockets: %s", message->trouble);
+}
+
+static void job_done(struct skm_container *container, const struct skm_worker_message *message)
+{
+	if (message->job == SKM_WORKER_SQUEEZE) {
+		tell_squeezed(container, message);
+		return;
+	}
+	skm_container_tell(container, SKM_EVENT_RESTORED, "%" PRIu32 " open sockets have their own buffers back",
+	                   message->changed);
+	container->squeezer.cap_bytes = 0;
+	skm_journal_forget_sockets(container);
+}
+
+static enum skm_worker_news take_message(struct skm_container *container)
+{
+	struct skm_worker_message message;
+	struct skm_err err = SKM_ERR_INIT;
+
+	if (skm_actuate_worker_receive(&container->squeezer.worker, &message, &err) < 0) {
+		trouble(container, &err);
+		message.news = SKM_NEWS_GONE;
+	}
+	if (message.news == SKM_NEWS_BASELINES)
+		journal_batch(container, &message);
+	else if (message.news == SKM_NEWS_DONE)
+		job_done(container, &message);
+	else if (message.news == SKM_NEWS_GONE)
+		stop_worker(container, skm_now_usec());
+	return message.news;
+}
+
+static void worker_ready(struct skm_watch *watch, uint32_t events)
+{
+	(void)events;
+	take_message(SKM_WATCH_OWNER(watch, struct skm_container, squeezer.watch));
+}
+
+static void restore(struct skm_container *container, uint64_t now_usec)
+{
+	struct skm_squeezer *squeezer = &container->squeezer;
+	struct skm_err err = SKM_ERR_INIT;
+	int r = start_worker(container, &err);
+
+	if (r == 0)
+		r = skm_actuate_worker_restore(&squeezer->worker, container->journal.sockets, container->journal.socket_count,
+		                               &err);
+	squeezer->job_usec = now_usec;
+	if (r < 0) {
+		trouble(container, &err);
+		stop_worker(container, now_usec);
+	}
+}
+
+static void squeeze(struct skm_container *container, uint64_t cap, uint64_t now_usec)
+{
+	struct skm_squeezer *squeezer = &container->squeezer;
+	struct skm_err err = SKM_ERR_INIT;
+	int r = start_worker(container, &err);
+
+	/* an eighth above, so that sockets at the cap are not set again and again as it moves */
+	if (r == 0)
+		r = skm_actuate_worker_squeeze(&squeezer->worker, (uint32_t)(cap + cap / 8), (uint32_t)cap, &err);
+	squeezer->job_usec = now_usec;
+	if (!skm_control_within_grain(squeezer->cap_bytes, cap))
+		squeezer->interval_usec = INTERVAL_MIN_USEC;
+	squeezer->cap_bytes = cap;
+	if (r < 0) {
+		trouble(container, &err);
+		stop_worker(container, now_usec);
+	}
+}
+
+void skm_squeeze_run(struct skm_container *container, uint64_t now_usec)
+{
+	const struct skm_decision *decision = &container->ladder.decision;
+	struct skm_squeezer *squeezer = &container->squeezer;
+	bool moved = !skm_control_within_grain(squeezer->cap_bytes, decision->squeeze_above_bytes);
+
+	if (squeezer->worker.busy) {
+		if (now_usec - squeezer->job_usec > JOB_DEADLINE_USEC) {
+			skm_container_tell(container, SKM_EVENT_TROUBLE,
+			                   "the socket worker has not ended within 2 s and was killed: a socket's lock or a "
+			                   "lingering close holds it");
+			stop_worker(container, now_usec);
+		}
+		return;
+	}
+	if (decision->step == SKM_STEP_NONE) {
+		if (container->journal.socket_count > 0 && now_usec >= squeezer->next_run_usec)
+			restore(container, now_usec);
+	} else if (decision->squeeze_above_bytes > 0 && (moved || now_usec >= squeezer->next_run_usec)) {
+		squeeze(container, decision->squeeze_above_bytes, now_usec);
+	}
+}
+
+void skm_squeeze_restore_now(struct skm_container *container, uint64_t wait_usec)
+{
+	struct skm_squeezer *squeezer = &container->squeezer;
+	uint64_t deadline = skm_now_usec() + wait_usec;
+
+	if (container->journal.socket_count == 0)
+		return;
+	if (squeezer->worker.busy)
+		stop_worker(container, skm_now_usec());
+	restore(container, skm_now_usec());
+	while (squeezer->worker.busy && skm_now_usec() < deadline) {
+		struct pollfd ready = {.fd = squeezer->worker.fd, .events = POLLIN};
+
+		if (poll(&ready, 1, 10) > 0)
+			take_message(container);
+	}
+}
