@@ -47,7 +47,7 @@ static const struct option_row many[] = {
 static const struct option_row reading[] = {
         {"rate", OPTION_SIZE, AT(rate), "RATE", "bytes/s read over all connections (0: no limit)"},
         {"rate-each", OPTION_SIZE, AT(rate_each), "RATE", "bytes/s per connection (no limit)"},
-        {"chunk", OPTION_SIZE, AT(chunk), "SIZE", "of one read (16Ki; 128Ki without --rate)"},
+        {"chunk", OPTION_SIZE, AT(chunk), "SIZE", "of one read (64Ki; 128Ki without --rate)"},
         {"stop-reading", OPTION_SPAN, AT(stop), "FROM:TO", "read nothing in this span"},
         {0},
 };
@@ -148,8 +148,12 @@ static int run(const struct verb_usage *usage, struct settings *settings, int ar
 		settings->direction = READS;
 		settings->until_closed = true;
 	}
+	/*
+	 * Receive autotuning grows a buffer by what one read takes out within a round trip: with reads of 16 KiB 200
+	 * connections held a few MB in all, with 64 KiB 72 MB, with 256 KiB 196 MB (6.1, 20 MB/s, 5 s, a busy host).
+	 */
 	if (settings->chunk == 0 && settings->direction == READS)
-		settings->chunk = settings->rate > 0 ? 16384 : 131072;
+		settings->chunk = settings->rate > 0 ? 65536 : 131072;
 	if (check(settings) < 0)
 		return USAGE;
 	if (settings->omit_nsec > 0)

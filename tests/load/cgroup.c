@@ -150,15 +150,25 @@ static int sample_stat(struct cgroup *cgroup, struct cgroup_sample *sample)
 int cgroup_sample(struct cgroup *cgroup, struct cgroup_sample *ret)
 {
 	struct cgroup_sample sample = {0};
-	char text[1024];
 
-	if (cgroup->events >= 0 && read_text(cgroup->events, text, sizeof text) == 0)
-		find_key(text, "oom_kill", &sample.oom_kills);
 	if (sample_stat(cgroup, &sample) < 0 || read_number(cgroup->current, &sample.current) < 0 ||
-	    read_number(cgroup->tcp_usage, &sample.sock) < 0 || read_number(cgroup->tcp_max_usage, &sample.max_usage) < 0 ||
-	    read_number(cgroup->tcp_failcnt, &sample.failcnt) < 0)
+	    read_number(cgroup->tcp_usage, &sample.sock) < 0)
 		return -ENODEV;
 	*ret = sample;
+	return 0;
+}
+
+int cgroup_read_events(struct cgroup *cgroup, struct cgroup_events *ret)
+{
+	struct cgroup_events events = {0};
+	char text[1024] = "";
+
+	if (cgroup->events >= 0 && read_text(cgroup->events, text, sizeof text) < 0)
+		return -ENODEV;
+	find_key(text, "oom_kill", &events.oom_kills);
+	if (read_number(cgroup->tcp_max_usage, &events.max_usage) < 0 || read_number(cgroup->tcp_failcnt, &events.failcnt) < 0)
+		return -ENODEV;
+	*ret = events;
 	return 0;
 }
 

@@ -9,6 +9,10 @@
 /* One look. On v1 `sock` is memory.kmem.tcp.usage_in_bytes, anon and file are total_rss and total_cache. */
 struct cgroup_sample {
 	uint64_t sock, current, anon, file;
+};
+
+/* What changes rarely, and is looked at less often. */
+struct cgroup_events {
 	uint64_t oom_kills;
 	uint64_t max_usage, failcnt; /* v1 only */
 };
@@ -28,6 +32,9 @@ void cgroup_close(struct cgroup *cgroup);
 
 /* 0, or -ENODEV once the cgroup is gone. */
 int cgroup_sample(struct cgroup *cgroup, struct cgroup_sample *ret);
+
+/* 0, or -ENODEV once the cgroup is gone. */
+int cgroup_read_events(struct cgroup *cgroup, struct cgroup_events *ret);
 
 /* True when the cgroup is gone, or was populated once and is no more. */
 bool cgroup_ended(struct cgroup *cgroup);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* At most this much at a time, so that the sockets are served in between. */
-#define PIECE_MAX (8u << 20)
+#define PIECE_MAX (1u << 20)
 
 int memory_plan(struct memory *memory, uint64_t size, int64_t start_nsec, int64_t over_nsec)
 {
@@ -32,12 +32,12 @@ int memory_plan(struct memory *memory, uint64_t size, int64_t start_nsec, int64_
 	return 0;
 }
 
-/* Fills a page with data that neither compresses away nor merges with another page. */
+/* A word in each cache line: data that neither compresses away nor merges with another page, and is cheap in emulation. */
 static void fill(unsigned char *page, size_t size, uint64_t seed)
 {
 	uint64_t word = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
 
-	for (size_t at = 0; at + sizeof word <= size; at += sizeof word) {
+	for (size_t at = 0; at + sizeof word <= size; at += 64) {
 		word ^= word << 13;
 		word ^= word >> 7;
 		word ^= word << 17;

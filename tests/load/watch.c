@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How often the end of the cgroup is looked for. */
-#define END_CHECK_NSEC (50 * NSEC_PER_MSEC)
+/* How often kills and the end of the cgroup are looked for: a runtime takes longer to remove it. */
+#define EVENTS_NSEC (20 * NSEC_PER_MSEC)
 
 struct watch {
 	const char *path, *out;
@@ -29,7 +29,8 @@ struct watch {
 	FILE *file;
 	double start_unix;
 	int64_t start_nsec, last_nsec, max_gap_nsec, peak_nsec;
-	struct cgroup_sample first, last;
+	struct cgroup_sample last;
+	struct cgroup_events first_events, events;
 	uint64_t samples, missed, peak_sock, peak_current, peak_anon;
 	double sum_sock;
 	const char *ended_by;
@@ -133,11 +134,11 @@ static int write_summary(const struct watch *watch, FILE *file)
 	json_uint(&json, "last_sock", watch->last.sock);
 	json_uint(&json, "peak_current", watch->peak_current);
 	json_uint(&json, "peak_anon", watch->peak_anon);
-	json_uint(&json, "oom_kills", watch->last.oom_kills - watch->first.oom_kills);
+	json_uint(&json, "oom_kills", watch->events.oom_kills - watch->first_events.oom_kills);
 	write_limits(watch, &json);
 	if (watch->v1) {
-		json_uint(&json, "max_usage", watch->last.max_usage);
-		json_uint(&json, "failcnt", watch->last.failcnt);
+		json_uint(&json, "max_usage", watch->events.max_usage);
+		json_uint(&json, "failcnt", watch->events.failcnt);
 	}
 	json_uint(&json, "missed", watch->missed);
 	json_real(&json, "max_gap", to_seconds(watch->max_gap_nsec), 4);
@@ -147,9 +148,7 @@ static int write_summary(const struct watch *watch, FILE *file)
 
 static void count_sample(struct watch *watch, int64_t now, const struct cgroup_sample *sample)
 {
-	if (watch->samples == 0)
-		watch->first = *sample;
-	else if (now - watch->last_nsec > watch->max_gap_nsec)
+	if (watch->samples > 0 && now - watch->last_nsec > watch->max_gap_nsec)
 		watch->max_gap_nsec = now - watch->last_nsec;
 	if (sample->sock > watch->peak_sock) {
 		watch->peak_sock = sample->sock;
@@ -168,8 +167,9 @@ static void count_sample(struct watch *watch, int64_t now, const struct cgroup_s
 /* Samples until something ends it, and says what. */
 static const char *sample_all(struct watch *watch)
 {
-	int64_t next = watch->start_nsec, end_check = 0;
+	int64_t next = watch->start_nsec, next_events = 0;
 
+	cgroup_read_events(&watch->cgroup, &watch->first_events);
 	for (;;) {
 		struct cgroup_sample sample;
 		int64_t now = now_nsec();
@@ -182,10 +182,13 @@ static const char *sample_all(struct watch *watch)
 			return "gone";
 		count_sample(watch, now, &sample);
 		write_sample(watch, now, &sample);
-		if (now >= end_check) {
-			if (cgroup_ended(&watch->cgroup))
+		if (now >= next_events) {
+			bool ended = cgroup_ended(&watch->cgroup);
+
+			cgroup_read_events(&watch->cgroup, &watch->events);
+			if (ended)
 				return "empty";
-			end_check = now + END_CHECK_NSEC;
+			next_events = now + EVENTS_NSEC;
 		}
 		next += watch->interval_nsec;
 		/* Late by more than an interval: go on from here, and say how often. */
@@ -219,6 +222,7 @@ static int run(struct watch *watch)
 	watch->start_unix = unix_seconds();
 	write_header(watch);
 	watch->ended_by = sample_all(watch);
+	cgroup_read_events(&watch->cgroup, &watch->events);
 	r = watch->samples > 0 ? write_summary(watch, watch->file) : -ENODATA;
 	if (watch->out) {
 		fclose(watch->file);
