@@ -3,35 +3,38 @@
 #
 # The project, built on the host for /usr/local, and the archive that carries it into one guest.
 
-# overlay_make TAR : builds, and writes what is laid over the guest's root. A tar of its own for each guest, so
-# that the next build does not change a running one. The lock is the checkout's: one build at a time.
+# overlay_make TAR : builds unless told not to, and writes what is laid over the guest's root. A tar of its own for each
+# guest, so that the next build does not change a running one. The lock is the checkout's: one build at a time.
 overlay_make() {
 	local tar=$1 lock stage=$source_dir/build/vm-stage
 	mkdir -p "$source_dir/build"
 	exec {lock}>"$source_dir/build/vm.lock"
 	flock "$lock"
-	project_build "$stage"
+	[[ $build == no ]] || project_build "$stage"
+	mkdir -p "$stage/usr/local"
 	tar --create --file "$tar" --owner=0 --group=0 --numeric-owner --transform='s,^guest/,usr/lib/sockmem-vm/,' \
 		-C "$stage" . -C "$vm_dir" guest/{init,fstab,agent}
 	exec {lock}>&-
 }
 
 # Runs on every start: with nothing changed it costs about a second. Files that meson only copies are no ninja
-# targets, so the installation is never skipped; the stage starts empty, or deleted files would live on.
+# targets, so the installation is never skipped; it starts from nothing, or deleted files would live on.
 project_build() {
-	local stage=$1 build=$source_dir/build/vm log=$source_dir/build/vm.log
-	rm -rf "$stage"
-	mkdir -p "$stage/usr/local"
+	local stage=$1 build_dir=$source_dir/build/vm log=$source_dir/build/vm.log
 	if [[ ! -e $source_dir/meson.build ]]; then
 		note "no meson.build in the checkout: the guest starts without the project"
 		return
 	fi
+	rm -rf "$stage.new"
 	if ! {
-		{ [[ -e $build/build.ninja ]] || meson setup "$build" "$source_dir" --prefix=/usr/local; } &&
-			ninja -C "$build" &&
-			meson install -C "$build" --no-rebuild --quiet --destdir "$stage"
+		{ [[ -e $build_dir/build.ninja ]] || meson setup "$build_dir" "$source_dir" --prefix=/usr/local; } &&
+			ninja -C "$build_dir" &&
+			meson install -C "$build_dir" --no-rebuild --quiet --destdir "$stage.new"
 	} >"$log" 2>&1; then
 		cat "$log" >&2
 		die "$EX_BUILD" "the project does not build"
 	fi
+	mkdir -p "$stage.new"
+	rm -rf "$stage"
+	mv -T "$stage.new" "$stage"
 }
