@@ -190,7 +190,7 @@ static void write_enforcer(struct skm_writer *writer, const struct findings *fou
 	if (found->asked == SKM_ASKED_ANSWERED) {
 		skm_writer_text(writer, "version", found->pong.version);
 		skm_writer_int(writer, "pid", found->pong.pid);
-		skm_writer_uint(writer, "startedRealtimeUsec", found->pong.started_realtime_usec);
+		skm_writer_uint(writer, "started_realtime_usec", found->pong.started_realtime_usec);
 		skm_writer_uint(writer, "containers", found->pong.containers);
 	}
 	skm_writer_text(writer, "trouble", found->asked == SKM_ASKED_REFUSED ? found->trouble.text : NULL);
@@ -199,7 +199,7 @@ static void write_enforcer(struct skm_writer *writer, const struct findings *fou
 
 static void write_hooks(struct skm_writer *writer, const struct findings *found)
 {
-	skm_writer_array(writer, "hooksFiles");
+	skm_writer_array(writer, "hooks_files");
 	for (int i = 0; i < found->hooks_count; i++) {
 		const struct skm_hooks_file *file = &found->hooks[i];
 
@@ -208,11 +208,11 @@ static void write_hooks(struct skm_writer *writer, const struct findings *found)
 		skm_writer_bool(writer, "found", file->found);
 		skm_writer_text(writer, "hook", file->hook[0] ? file->hook : NULL);
 		skm_writer_bool(writer, "executable", file->executable);
-		skm_writer_bool(writer, "readByDefault", file->read_by_default);
+		skm_writer_bool(writer, "read_by_default", file->read_by_default);
 		skm_writer_end(writer);
 	}
 	skm_writer_end(writer);
-	skm_writer_array(writer, "hookLog");
+	skm_writer_array(writer, "hook_log");
 	for (int i = 0; i < found->line_count; i++)
 		skm_writer_text(writer, NULL, found->lines[i]);
 	skm_writer_end(writer);
@@ -226,18 +226,18 @@ static char *format_json(const struct findings *found)
 
 	skm_writer_text(writer, "kernel", host->kernel);
 	skm_writer_uint(writer, "processors", host->processors);
-	skm_writer_uint(writer, "pageBytes", host->page_bytes);
+	skm_writer_uint(writer, "page_bytes", host->page_bytes);
 	skm_writer_text(writer, "cgroup2", host->cgroup2_mounted ? host->cgroup2_path : NULL);
-	skm_writer_text(writer, "memoryController", memory_place(host->memory));
+	skm_writer_text(writer, "memory_controller", memory_place(host->memory));
 	skm_writer_bool(writer, "nosocket", host->nosocket);
 	skm_writer_bool(writer, "psi", host->psi);
 	skm_writer_bool(writer, "btf", host->btf);
-	skm_writer_bool(writer, "bpfMount", host->bpf_fs);
-	skm_writer_uint(writer, "chargeSlackBytes", host->charge_slack_bytes);
+	skm_writer_bool(writer, "bpf_mount", host->bpf_fs);
+	skm_writer_uint(writer, "charge_slack_bytes", host->charge_slack_bytes);
 	skm_writer_object(writer, "auto");
 	skm_writer_text(writer, "backend", can ? "soft" : NULL);
-	skm_writer_text(writer, "whyNothing", can ? NULL : found->refusal);
-	skm_writer_text(writer, "whyNotHard", skm_probe_host_hard_refusal(host));
+	skm_writer_text(writer, "why_nothing", can ? NULL : found->refusal);
+	skm_writer_text(writer, "why_not_hard", skm_probe_host_hard_refusal(host));
 	skm_writer_end(writer);
 	write_enforcer(writer, found);
 	write_hooks(writer, found);
