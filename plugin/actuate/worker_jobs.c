@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -30,8 +29,7 @@ struct hand {
 static void note_failure(struct skm_worker_message *done, const struct skm_err *err)
 {
 	done->failed++;
-	if (!done->trouble[0])
-		snprintf(done->trouble, sizeof(done->trouble), "%s", err->text);
+	skm_worker_note_trouble(done, err);
 }
 
 static void set_alarm(uint64_t usec)
@@ -299,7 +297,7 @@ void skm_actuate_job_squeeze(struct skm_worker_child *child, const struct skm_wo
 		r = squeeze_batch(child, held + at, batch, order->rcvbuf_bytes, done, &err);
 	}
 	if (r < 0)
-		snprintf(done->trouble, sizeof(done->trouble), "%s", err.text);
+		skm_worker_note_trouble(done, &err);
 }
 
 /* Takes, sets and lets go of one socket. */
@@ -334,7 +332,7 @@ void skm_actuate_job_restore(struct skm_worker_child *child, struct skm_socket_b
 		return;
 	qsort(sockets, count, sizeof(*sockets), by_cookie);
 	if (choose(child, &choice, &held, &held_count, done, &err) < 0)
-		snprintf(done->trouble, sizeof(done->trouble), "%s", err.text);
+		skm_worker_note_trouble(done, &err);
 	for (size_t i = 0; i < held_count; i++)
 		restore_one(child, &taker, &held[i], bsearch(&held[i].cookie, sockets, count, sizeof(*sockets), by_cookie), done);
 	skm_actuate_taker_close(&taker);

@@ -6,6 +6,7 @@
 #include "actuate/worker_wire.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* What this worker last made of a socket: a buffer that differs from it later is the program's own wish. */
 struct skm_own_write {
@@ -20,6 +21,13 @@ struct skm_worker_child {
 	size_t write_count, write_room;
 	size_t sorted_count; /* of writes: by cookie, from earlier jobs; behind them those of this job */
 };
+
+/* The first trouble of a job is kept, cut to what the message takes. */
+static inline void skm_worker_note_trouble(struct skm_worker_message *done, const struct skm_err *err)
+{
+	if (!done->trouble[0])
+		snprintf(done->trouble, sizeof(done->trouble), "%.*s", (int)sizeof(done->trouble) - 1, err->text);
+}
 
 /* Each fills in the sums and, on failure, the trouble of done. */
 void skm_actuate_job_squeeze(struct skm_worker_child *child, const struct skm_worker_order *order,

@@ -120,7 +120,7 @@ static void run_order(struct skm_worker_child *child, const struct skm_worker_or
 		return; /* late: the job it was for has ended */
 	done->job = order->kind == SKM_ORDER_RESTORE ? SKM_WORKER_RESTORE : SKM_WORKER_SQUEEZE;
 	if (setup->code != 0)
-		snprintf(done->trouble, sizeof(done->trouble), "%s", setup->text);
+		skm_worker_note_trouble(done, setup);
 	else if (order->kind == SKM_ORDER_RESTORE)
 		run_restore(child, order->count, fd, done);
 	else
