@@ -41,11 +41,12 @@ static int copy_annotation(const struct skm_place *place, struct json_object *va
 
 static int refuse_annotation(const struct skm_place *place, struct skm_err *err)
 {
+	static const char for_one[] = SKM_ANNOTATION_POLICY ".container.";
 	const char *const *later = annotation_words.later;
 	char hint[SKM_WORDS_TEXT_MAX];
 
 	skm_words_hint(annotation_words.known, place->key, hint);
-	if (strcmp(place->key, *later) == 0 || strncmp(place->key, SKM_ANNOTATION_POLICY ".", 18 + 1) == 0)
+	if (strcmp(place->key, *later) == 0 || strncmp(place->key, for_one, strlen(for_one)) == 0)
 		return skm_place_fail(place, err, "not supported by this version (%s); leave it out", hint);
 	return skm_place_fail(place, err, "unknown annotation; %s", hint);
 }
