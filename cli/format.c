@@ -15,6 +15,15 @@ const char *skm_cli_percent(uint64_t part, uint64_t whole, char buffer[SKM_FORMA
 	return buffer;
 }
 
+const char *skm_cli_percent_short(uint64_t part, uint64_t whole, char buffer[SKM_FORMAT_MAX])
+{
+	if (whole == 0 || whole == UINT64_MAX)
+		snprintf(buffer, SKM_FORMAT_MAX, "-");
+	else
+		snprintf(buffer, SKM_FORMAT_MAX, "%.0f%%", 100.0 * (double)part / (double)whole);
+	return buffer;
+}
+
 const char *skm_cli_duration(uint64_t usec, char buffer[SKM_FORMAT_MAX])
 {
 	unsigned long long seconds = usec / SKM_USEC_PER_SEC;
@@ -27,6 +36,8 @@ const char *skm_cli_duration(uint64_t usec, char buffer[SKM_FORMAT_MAX])
 		snprintf(buffer, SKM_FORMAT_MAX, "%llum%02llus", seconds / 60, seconds % 60);
 	else if (seconds < 86400)
 		snprintf(buffer, SKM_FORMAT_MAX, "%lluh%02llum", seconds / 3600, seconds / 60 % 60);
+	else if (seconds >= 100 * 86400)
+		snprintf(buffer, SKM_FORMAT_MAX, "%llud", seconds / 86400);
 	else
 		snprintf(buffer, SKM_FORMAT_MAX, "%llud%02lluh", seconds / 86400, seconds / 3600 % 24);
 	return buffer;

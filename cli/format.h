@@ -10,7 +10,10 @@
 /* "97.5 %"; "-" where whole is 0 or UINT64_MAX (no limit). Each returns its buffer. */
 const char *skm_cli_percent(uint64_t part, uint64_t whole, char buffer[SKM_FORMAT_MAX]);
 
-/* "0.3s", "12s", "3m12s", "2h05m", "4d07h". */
+/* The same for a narrow column: "98%". */
+const char *skm_cli_percent_short(uint64_t part, uint64_t whole, char buffer[SKM_FORMAT_MAX]);
+
+/* "0.3s", "12s", "3m12s", "2h05m", "4d07h", "120d". */
 const char *skm_cli_duration(uint64_t usec, char buffer[SKM_FORMAT_MAX]);
 
 /* From `since` to now, both of CLOCK_REALTIME; "0s" where the clock was set back. */

@@ -35,7 +35,7 @@ static void add_live(struct skm_table *table, const struct skm_report *report, u
 	                             skm_name_of(&skm_step_names, report->decision.step),
 	                             skm_cli_bytes(report->sock_bytes, sock),
 	                             skm_cli_bytes(report->limit_bytes, limit),
-	                             skm_cli_percent(report->sock_bytes, report->limit_bytes, percent),
+	                             skm_cli_percent_short(report->sock_bytes, report->limit_bytes, percent),
 	                             skm_cli_bytes(report->sock_peak_bytes, peak),
 	                             sockets,
 	                             skm_cli_age(report->started_realtime_usec, now, age),
@@ -53,7 +53,7 @@ static void add_ended(struct skm_table *table, const struct skm_report *report, 
 	                             skm_name_of(&skm_backend_names, report->backend),
 	                             skm_cli_bytes(report->sock_peak_bytes, peak),
 	                             skm_cli_bytes(report->limit_bytes, limit),
-	                             skm_cli_percent(report->sock_peak_bytes, report->limit_bytes, percent),
+	                             skm_cli_percent_short(report->sock_peak_bytes, report->limit_bytes, percent),
 	                             skm_cli_duration(report->throttled_usec, throttled),
 	                             kills,
 	                             skm_cli_age(report->started_realtime_usec, report->ended_realtime_usec, ran),
@@ -61,15 +61,15 @@ static void add_ended(struct skm_table *table, const struct skm_report *report, 
 	                     });
 }
 
+/* Narrow, so that an id keeps 12 characters where the terminal has 80 columns. */
 static const struct skm_column live_columns[] = {
-        {"ID", false, true},   {"BACKEND", false, false}, {"STEP", false, false},   {"SOCK", true, false}, {"LIMIT", true, false},
-        {"USED", true, false}, {"PEAK", true, false},     {"SOCKETS", true, false}, {"AGE", true, false},
+        {"ID", false, true},   {"MODE", false, false}, {"STEP", false, false}, {"SOCK", true, false}, {"LIMIT", true, false},
+        {"USED", true, false}, {"PEAK", true, false},  {"TCP", true, false},   {"AGE", true, false},
 };
 
 static const struct skm_column ended_columns[] = {
-        {"ID", false, true},        {"BACKEND", false, false}, {"PEAK", true, false},
-        {"LIMIT", true, false},     {"OF LIMIT", true, false}, {"THROTTLED", true, false},
-        {"OOM KILLS", true, false}, {"RAN", true, false},      {"ENDED AGO", true, false},
+        {"ID", false, true},        {"MODE", false, false}, {"PEAK", true, false}, {"LIMIT", true, false}, {"USED", true, false},
+        {"THROTTLED", true, false}, {"OOM", true, false},   {"RAN", true, false},  {"GONE", true, false},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

@@ -85,9 +85,9 @@ int skm_hook_read_bundle(struct skm_state *state, struct skm_err *err)
 		return skm_err_set_errno(err, errno, "open %s", path);
 	if (!S_ISREG(st.st_mode))
 		return skm_err_set(err, EINVAL, "%s is no regular file", path);
-	r = skm_read_to_end(fd, SKM_STATE_TEXT_MAX, &text, &length);
+	r = skm_read_to_end(fd, SKM_CONFIG_TEXT_MAX, &text, &length);
 	if (r == -EFBIG)
-		return skm_err_set(err, E2BIG, "%s is over %d bytes", path, SKM_STATE_TEXT_MAX);
+		return skm_err_set(err, E2BIG, "%s is over %d bytes", path, SKM_CONFIG_TEXT_MAX);
 	if (r < 0)
 		return skm_err_set_errno(err, -r, "read %s", path);
 	r = skm_codec_state_read_config(text, length, state, err);
