@@ -75,7 +75,6 @@ static void open_v1(struct cgroup *cgroup)
 	cgroup->stat = open_in(cgroup->dir, "memory.stat");
 	cgroup->current = open_in(cgroup->dir, "memory.usage_in_bytes");
 	cgroup->events = open_in(cgroup->dir, "memory.oom_control");
-	cgroup->populated = open_in(cgroup->dir, "cgroup.procs");
 	cgroup->tcp_usage = open_in(cgroup->dir, "memory.kmem.tcp.usage_in_bytes");
 	cgroup->tcp_max_usage = open_in(cgroup->dir, "memory.kmem.tcp.max_usage_in_bytes");
 	cgroup->tcp_failcnt = open_in(cgroup->dir, "memory.kmem.tcp.failcnt");
@@ -172,22 +171,39 @@ int cgroup_read_events(struct cgroup *cgroup, struct cgroup_events *ret)
 	return 0;
 }
 
+/*
+ * 1 (also where it is not told), 0, or a negative errno. On v1 an open cgroup.procs shows its first list again as long as it is
+ * read more often than once a second (kernel/cgroup/cgroup-v1.c, cgroup_pidlist_start), so it is opened anew.
+ */
+static int read_populated(const struct cgroup *cgroup)
+{
+	int fd = cgroup->v1 ? open_in(cgroup->dir, "cgroup.procs") : cgroup->populated, r;
+	uint64_t populated = 0;
+	char text[1024];
+
+	if (fd < 0)
+		return 1;
+	r = read_text(fd, text, sizeof text);
+	if (cgroup->v1)
+		close(fd);
+	if (r < 0)
+		return r;
+	if (cgroup->v1)
+		return text[0] != '\0';
+	find_key(text, "populated", &populated);
+	return populated != 0;
+}
+
 bool cgroup_ended(struct cgroup *cgroup)
 {
 	struct stat status;
-	char text[1024];
-	uint64_t populated = 0;
+	int populated;
 
 	if (fstat(cgroup->dir, &status) < 0 || status.st_nlink == 0)
 		return true;
-	if (cgroup->populated < 0)
-		return false;
-	if (read_text(cgroup->populated, text, sizeof text) < 0)
+	populated = read_populated(cgroup);
+	if (populated < 0)
 		return true;
-	if (cgroup->v1)
-		populated = text[0] != '\0';
-	else
-		find_key(text, "populated", &populated);
 	if (populated)
 		cgroup->was_populated = true;
 	return cgroup->was_populated && !populated;

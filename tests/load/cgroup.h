@@ -19,7 +19,7 @@ struct cgroup_events {
 
 struct cgroup {
 	bool v1;
-	int dir, stat, current, events, populated; /* descriptors, -1 where the kernel has no such file */
+	int dir, stat, current, events, populated; /* descriptors, -1 where there is no such file */
 	int tcp_usage, tcp_max_usage, tcp_failcnt; /* v1 */
 	bool was_populated;
 	uint64_t limit;     /* memory.max, or on v1 memory.limit_in_bytes; UINT64_MAX is none */
