@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws the runs with gnuplot: sock bytes over time, the limit, the kill."""
+
+import pathlib
+import subprocess
+import tempfile
+
+import story
+
+# Colours that people with any colour vision tell apart (Okabe and Ito).
+STYLES = {
+    "free": ("#b0b0b0", 2, "v2, no memory limit at all"),
+    "bare": ("#d55e00", 3, "v2, memory.max 152 MiB"),
+    "v1": ("#1a1a1a", 2, "v1, its own limit"),
+    "runc": ("#0072b2", 3, "v2, sockmem under runc"),
+    "crun": ("#009e73", 3, "v2, sockmem under crun"),
+}
+BEFORE_SEC = 0.5
+POINT_SEC = 0.02
+TERMINALS = {
+    "svg": "svg size 960,560 dynamic font 'DejaVu Sans,13' background '#ffffff' linewidth 1",
+    "png": "pngcairo size 1600,934 font 'DejaVu Sans,21' background '#ffffff' linewidth 1.7",
+}
+SCRIPT = """
+set terminal {terminal}
+set output '{output}'
+set title "{title}" offset 0,0.2
+set xlabel 'seconds since the burst began' offset 0,0.3
+set ylabel 'socket memory of the container (MiB)' offset 0.5,0
+set xrange [{left}:{right}]
+set yrange [0:{top}]
+set xtics 1
+set ytics 20
+set border 3 linecolor '#606060'
+set tics nomirror out scale 0.6 textcolor '#303030'
+set grid ytics linecolor '#e4e4e4' linetype 1 linewidth 1
+set key below center maxcols 3 reverse Left samplen 2 spacing 1.25 width 2 height 0.6
+set label 1 'limit: 32 MiB' at first {right},{limit} right offset 0,0.55 textcolor '#505050'
+{kill}
+plot {curves}, \\
+     {limit} with lines dashtype 2 linewidth 2 linecolor '#505050' notitle
+"""
+KILL = """set label 2 '{words}' at {x},{y} offset 1.3,0 textcolor '#d55e00' front point pointtype 2 pointsize 2 linewidth 3 linecolor '#d55e00'"""
+
+
+class DrawingFailed(Exception):
+    """gnuplot did not do it; the text says why."""
+
+
+def thinned(curve, end):
+    """The peak of each POINT_SEC up to the end of the run, as (t, MiB)."""
+    points = {}
+    for t, sock in curve:
+        if end is None or t <= end:
+            slot = int(t // POINT_SEC)
+            points[slot] = max(points.get(slot, 0), sock)
+    return [(slot * POINT_SEC, sock / story.MIB) for slot, sock in sorted(points.items())]
+
+
+def write_curves(rows, folder):
+    """A file for each kind of run, of its first run; returns {name: points}."""
+    drawn = {}
+    for name in STYLES:
+        row = story.rows_of(rows, name)[0]
+        killed = row["result"]["outcome"] == "OOM-killed"
+        drawn[name] = thinned(row["curve"], row["end"] if killed else None)
+        text = "".join(f"{t:.3f} {mib:.3f}\n" for t, mib in drawn[name])
+        (folder / name).write_text(text, encoding="ascii")
+    return drawn
+
+
+def script(rows, kernel, folder, drawn, kind, output):
+    kills = [KILL.format(words='OOM-killed', x=drawn[n][-1][0], y=drawn[n][-1][1]) for n in STYLES if story.rows_of(rows, n)[0]["result"]["oom_kills"]]
+    curves = ", \\\n     ".join(
+        f"'{folder / name}' with lines linewidth {width} linecolor '{colour}' title '{title}'"
+        for name, (colour, width, title) in STYLES.items()
+    )
+    top = max(2 * story.LIMIT / story.MIB, *(mib for points in drawn.values() for _, mib in points))
+    return SCRIPT.format(
+        terminal=TERMINALS[kind],
+        output=output,
+        title=f"A burst of {story.CONNECTIONS[kernel]} connections into a container that reads 20 MB/s",
+        left=-BEFORE_SEC,
+        right=8,
+        top=round(top * 1.08 / 10 + 0.5) * 10,
+        limit=story.LIMIT / story.MIB,
+        kill=kills[0] if kills else "",
+        curves=curves,
+    )
+
+
+def draw(rows, kernel, out):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        drawn = write_curves(rows, folder)
+        for kind in TERMINALS:
+            file = folder / "script"
+            new = folder / ("demo." + kind)
+            file.write_text(script(rows, kernel, folder, drawn, kind, new), encoding="utf-8")
+            done = subprocess.run(["gnuplot", file], capture_output=True, text=True, check=False)
+            if done.returncode != 0 or not new.exists() or not new.stat().st_size:
+                raise DrawingFailed(f"gnuplot: exit {done.returncode}: {done.stderr.strip()[-400:]}")
+            (out / new.name).write_bytes(new.read_bytes())
