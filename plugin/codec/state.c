@@ -24,19 +24,29 @@ static const struct skm_words annotation_words = {
         .later = (const char *const[]){"io.sockmem.profile", NULL},
 };
 
-static int copy_annotation(const struct skm_place *place, struct json_object *value, char **ret, struct skm_err *err)
+/* *ret: the annotation's text, left as it is where there is no such annotation. */
+static int read_annotation(const struct skm_place *place, struct json_object *object, const char *key, char **ret,
+                           struct skm_err *err)
 {
+	struct skm_place inside = SKM_PLACE_KEY(place, key);
+	struct json_object *value;
 	char *copy;
 
+	if (!json_object_object_get_ex(object, key, &value))
+		return 0;
 	if (!json_object_is_type(value, json_type_string))
-		return skm_place_fail(place, err, "%s, wanted a string: the value of an annotation is text, JSON in it too",
+		return skm_place_fail(&inside, err, "%s, wanted a string: the value of an annotation is text, JSON in it too",
 		                      skm_value_kind(value));
 	copy = strdup(json_object_get_string(value));
 	if (!copy)
 		return skm_err_set(err, ENOMEM, "%s: out of memory", skm_place_document(place));
-	free(*ret);
 	*ret = copy;
 	return 0;
+}
+
+static bool is_known_annotation(const char *key)
+{
+	return strcmp(key, SKM_ANNOTATION_POLICY) == 0 || strcmp(key, SKM_ANNOTATION_TCPMEM) == 0;
 }
 
 static int refuse_annotation(const struct skm_place *place, struct skm_err *err)
@@ -51,7 +61,6 @@ static int refuse_annotation(const struct skm_place *place, struct skm_err *err)
 	return skm_place_fail(place, err, "unknown annotation; %s", hint);
 }
 
-/* state->annotation_* that the document does not have are left as they are. */
 static int read_annotations(const struct skm_place *place, struct json_object *object, struct skm_state *state,
                             struct skm_err *err)
 {
@@ -59,20 +68,16 @@ static int read_annotations(const struct skm_place *place, struct json_object *o
 
 	if (r < 0)
 		return r;
-	json_object_object_foreach(object, key, value)
+	json_object_object_foreach(object, key, unused)
 	{
 		struct skm_place inside = SKM_PLACE_KEY(place, key);
 
-		if (strcmp(key, SKM_ANNOTATION_POLICY) == 0)
-			r = copy_annotation(&inside, value, &state->annotation_policy, err);
-		else if (strcmp(key, SKM_ANNOTATION_TCPMEM) == 0)
-			r = copy_annotation(&inside, value, &state->annotation_tcpmem, err);
-		else if (strncmp(key, ANNOTATION_PREFIX, strlen(ANNOTATION_PREFIX)) == 0)
-			r = refuse_annotation(&inside, err);
-		if (r < 0)
-			return r;
+		(void)unused;
+		if (strncmp(key, ANNOTATION_PREFIX, strlen(ANNOTATION_PREFIX)) == 0 && !is_known_annotation(key))
+			return refuse_annotation(&inside, err);
 	}
-	return 0;
+	r = read_annotation(place, object, SKM_ANNOTATION_POLICY, &state->annotation_policy, err);
+	return r < 0 ? r : read_annotation(place, object, SKM_ANNOTATION_TCPMEM, &state->annotation_tcpmem, err);
 }
 
 /* A string that may be absent, null or empty: then buffer stays empty. */

@@ -84,6 +84,7 @@ static const struct bad BAD[] = {
         {"{\"tcpmem\":0}", {"$.tcpmem: 0", "\"max\" for no limit"}},
         {"{\"tcpmem\":-1}", {"$.tcpmem: -1: negative", "\"max\" for no limit"}},
         {"{\"tcpmem\":9223372036854775808}", {"$.tcpmem: 9223372036854775808: more than 2^63-1", "\"max\""}},
+        {"{\"tcpmem\":10000000000000000000}", {"$.tcpmem: 10000000000000000000: more than 2^63-1", "\"max\""}},
         {"{\"tcpmem\":18446744073709551616}", {"in $.tcpmem: an integer beyond 64 bits"}},
         {"{\"tcpmem\":\"101%\"}", {"$.tcpmem: \"101%\"", "at most 100%"}},
         {"{\"tcpmem\":{\"limit\":{}}}", {"$.tcpmem.limit: an object, wanted a size"}},

@@ -94,6 +94,9 @@ static void test_report(void **state)
 	round_trip(&empty, false);
 	full.limit_bytes = full.memory_max_bytes = full.decision.fair_cap_bytes = UINT64_MAX;
 	round_trip(&full, false);
+	/* as a double a little less than 0.0029, so that it has to be rounded */
+	full.decision.occupancy_permyriad = 29;
+	round_trip(&full, false);
 }
 
 /* Every member of struct skm_report changes the text: a member that the table forgets does not. */
