@@ -138,7 +138,7 @@ static void print_host(const struct findings *found)
 	if (found->refusal[0])
 		print_line("mode auto", "nothing: %s", found->refusal);
 	else
-		print_line("mode auto", "soft; not hard: %s", skm_probe_host_hard_refusal(host));
+		print_line("mode auto", "soft (%s)", skm_probe_host_hard_refusal(host));
 }
 
 static void print_enforcer(const struct findings *found)

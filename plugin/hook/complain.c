@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "hook/log_file.h"
+#include "hook/runtime_log.h"
 #include "hook/system_log.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include <syslog.h>
 
 #define LINE_MAX_BYTES 1024
-#define ID_SHOWN_MAX 64
+#define ID_SHOWN_MAX 72 /* an id of podman or containerd has 64 */
 
 /* How many processes above us are asked for a stderr: the runtime, its caller (podman's conmon, containerd's shim), one more. */
 #define ANCESTORS_MAX 4
@@ -127,8 +128,10 @@ void skm_hook_complain(const struct skm_hook_paths *paths, const char *id, const
 	char line[LINE_MAX_BYTES];
 
 	format_line(line, id, text);
-	if (!write_at_once(STDERR_FILENO, line))
+	if (!write_at_once(STDERR_FILENO, line)) {
 		write_to_ancestor(line);
+		skm_hook_runtime_log_append(getppid(), line);
+	}
 	skm_hook_log_append(paths->run_dir, paths->log_name, line);
 	skm_hook_system_log(LOG_ERR, line);
 }

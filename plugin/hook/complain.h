@@ -9,9 +9,9 @@
  */
 void skm_hook_open_standard(void);
 
-/* Says one line: to stderr; where that leads nowhere (crun gives a hook /dev/null) to the runtime's own stderr; to syslog; to the
- * hook's log. Never waits, never fails. id: the container's, "" where it is not known. Both may hold a tenant's bytes: all but
- * printable ASCII is escaped. */
+/* Says one line: to stderr; where that leads nowhere (crun gives a hook /dev/null) to the runtime's own stderr and its log; to
+ * syslog; to the hook's log. Never waits, never fails. id: the container's, "" where it is not known. Both may hold a tenant's
+ * bytes: all but printable ASCII is escaped. */
 void skm_hook_complain(const struct skm_hook_paths *paths, const char *id, const char *text);
 
 /* A line at debug level, to syslog only. */
