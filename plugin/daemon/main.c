@@ -31,6 +31,7 @@ struct daemon {
 	struct skm_watch signal_watch;
 	int epoll_fd, signal_fd;
 	bool inherited; /* the listening socket is systemd's */
+	bool settled;
 	bool stop;
 	uint64_t empty_since_usec; /* 0 while there is a container */
 };
@@ -148,6 +149,11 @@ static void run(struct daemon *daemon)
 		if (now >= idle)
 			return;
 		wait_and_handle(daemon, due < idle ? due : idle);
+		if (!daemon->settled && daemon->server.requests > 0) {
+			/* after the first answer: the hook that started us waits for it, with a container behind it */
+			settle_in();
+			daemon->settled = true;
+		}
 	}
 }
 
@@ -164,8 +170,7 @@ int main(int argc, char **argv)
 	r = open_daemon(&daemon, &err);
 	if (r == -EADDRINUSE)
 		return 0; /* another one holds the socket: as good */
-	if (r == 0 && daemon.options.on_demand)
-		settle_in();
+	daemon.settled = !daemon.options.on_demand;
 	if (r == 0) {
 		skm_registry_recover(daemon.server.registry);
 		r = skm_serve_start(&daemon.server, &err);

@@ -139,9 +139,10 @@ static void client_ready(struct skm_watch *watch, uint32_t events)
 	if (r > 0)
 		r = run_request(client->server, &request, &data, &err);
 	if (r < 0)
-		skm_log(LOG_NOTICE, "request %s for \"%s\" refused: %s", skm_name_of(&skm_verb_names, request.verb), request.id,
-		        err.text);
+		skm_log(request.verb == SKM_VERB_REGISTER ? LOG_NOTICE : LOG_DEBUG, "request %s for \"%s\" refused: %s",
+		        skm_name_of(&skm_verb_names, request.verb), request.id, err.text);
 	skm_ipc_request_close(&request);
+	client->server->requests++;
 	if (skm_ipc_answer(client->fd, data, r < 0 ? &err : NULL) < 0)
 		drop_client(client);
 }

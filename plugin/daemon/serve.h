@@ -18,6 +18,7 @@ struct skm_server {
 	int epoll_fd, listen_fd;
 	uint64_t started_realtime_usec;
 	uint32_t clients;
+	uint64_t requests; /* answered so far */
 };
 
 /* Watches the listening socket. Returns 0 or -errno. */

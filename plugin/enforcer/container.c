@@ -69,11 +69,10 @@ static int resolve_limit(struct skm_report *report, struct skm_err *err)
 }
 
 /* What `auto` becomes on this host, and whether that can hold the limit. */
-static int resolve_backend(const struct skm_host *host, int netns_fd, struct skm_report *report, struct skm_err *err)
+static int resolve_backend(const struct skm_host *host, uint64_t netns_inode, struct skm_report *report, struct skm_err *err)
 {
 	char buffer[SKM_ERR_TEXT_MAX];
 	const char *refusal = skm_probe_host_soft_refusal(host, report->limit_bytes, buffer, sizeof(buffer));
-	int host_netns;
 
 	if (report->policy.mode == SKM_MODE_OBSERVE) {
 		report->backend = SKM_BACKEND_OBSERVE;
@@ -83,10 +82,7 @@ static int resolve_backend(const struct skm_host *host, int netns_fd, struct skm
 	snprintf(report->why_not_better, sizeof(report->why_not_better), "%s", skm_probe_host_hard_refusal(host));
 	if (refusal)
 		return skm_err_set(err, EOPNOTSUPP, "%s", refusal);
-	host_netns = skm_probe_netns_is_host(netns_fd, err);
-	if (host_netns < 0)
-		return host_netns;
-	if (host_netns)
+	if (netns_inode == host->netns_inode)
 		return skm_err_set(
 		        err, EOPNOTSUPP,
 		        "the container shares the host's network namespace, whose sysctls sockmem never writes; give it one "
@@ -101,7 +97,7 @@ int skm_container_use_baselines(struct skm_container *container, struct skm_err 
 
 	if (skm_probe_triple(baseline[SKM_NETNS_TCP_RMEM], rmem) < 0 ||
 	    skm_probe_triple(baseline[SKM_NETNS_TCP_WMEM], wmem) < 0 ||
-	    skm_probe_single_value(baseline[SKM_NETNS_NOTSENT_LOWAT], &lowat) < 0)
+	    sscanf(baseline[SKM_NETNS_NOTSENT_LOWAT], "%" SCNu64, &lowat) != 1)
 		return skm_err_set(err, EINVAL, "tcp_rmem and tcp_wmem are not three numbers, or tcp_notsent_lowat is not one");
 	container->ladder_config = (struct skm_ladder_config){
 	        .limit_bytes = container->report.limit_bytes,
@@ -183,7 +179,7 @@ static int open_files(struct skm_container *container, const struct skm_request 
 	if (r == 0)
 		r = resolve_limit(report, err);
 	if (r == 0)
-		r = resolve_backend(host, request->fds[SKM_FD_NETNS], report, err);
+		r = resolve_backend(host, container->journal.netns_inode, report, err);
 	if (r == 0)
 		r = refuse_shared_netns(container, err);
 	if (r == 0)

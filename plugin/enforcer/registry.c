@@ -128,7 +128,8 @@ int skm_registry_insert(struct skm_registry *registry, struct skm_container *con
 	/* cgroup files say a change as an exceptional condition */
 	if (r == 0)
 		r = skm_watch_add(registry->epoll_fd, container->memcg.events, EPOLLPRI, &container->oom_watch, err);
-	if (r < 0)
+	/* where the file cannot be watched, kills are seen when the container ends */
+	if (r < 0 && r != -EPERM)
 		return r;
 	container->next = registry->first;
 	registry->first = container;

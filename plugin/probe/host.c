@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* MEMCG_CHARGE_BATCH of include/linux/memcontrol.h: 32, and 64 since 6.1 (1813e51eece0). */
 #define CHARGE_BATCH_PAGES 64
@@ -152,6 +153,17 @@ static int read_kernel(const char *prefix, struct skm_host *host, struct skm_err
 	return 0;
 }
 
+/* Pid 1's; ours where a security module keeps pid 1 from us: a hook or the daemon runs in the host's. */
+static uint64_t find_netns(const char *prefix)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (stat(join(path, prefix, "/proc/1/ns/net"), &st) == 0 || stat(join(path, prefix, "/proc/self/ns/net"), &st) == 0)
+		return st.st_ino;
+	return 0;
+}
+
 int skm_probe_host(const char *prefix, struct skm_host *ret, struct skm_err *err)
 {
 	struct skm_host host = {0};
@@ -170,6 +182,7 @@ int skm_probe_host(const char *prefix, struct skm_host *ret, struct skm_err *err
 	host.nosocket = read_text(prefix, "/proc/cmdline", text, sizeof(text)) >= 0 && has_nosocket(text);
 	host.psi = can_read(prefix, "/proc/pressure/memory");
 	host.btf = can_read(prefix, "/sys/kernel/btf/vmlinux");
+	host.netns_inode = find_netns(prefix);
 	*ret = host;
 	return 0;
 }

@@ -86,17 +86,6 @@ int skm_probe_process_open(pid_t pid, struct skm_process_fds *ret, struct skm_er
 	return 0;
 }
 
-int skm_probe_netns_is_host(int netns_fd, struct skm_err *err)
-{
-	struct stat ours, host;
-
-	if (fstat(netns_fd, &ours) < 0)
-		return skm_err_set_errno(err, errno, "look at the network namespace");
-	if (stat("/proc/1/ns/net", &host) < 0)
-		return skm_err_set_errno(err, errno, "look at the host's network namespace");
-	return ours.st_dev == host.st_dev && ours.st_ino == host.st_ino;
-}
-
 int skm_probe_fd_path(int fd, char *ret, size_t size)
 {
 	char link[32];

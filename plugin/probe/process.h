@@ -28,9 +28,6 @@ struct skm_process_fds {
 };
 int skm_probe_process_open(pid_t pid, struct skm_process_fds *ret, struct skm_err *err);
 
-/* Whether a network namespace descriptor is that of pid 1 (the host's). Returns 1, 0 or -errno. */
-int skm_probe_netns_is_host(int netns_fd, struct skm_err *err);
-
 /* The path behind a descriptor (/proc/self/fd). Returns 0 or -errno. */
 int skm_probe_fd_path(int fd, char *ret, size_t size);
 
