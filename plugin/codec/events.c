@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events, and the record of an ended container, which is its report with its events. */
-#include "base/cleanup.h"
 #include "codec/json.h"
 #include "codec/message.h"
 #include "codec/report.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/state.h"
 
-#include "base/cleanup.h"
 #include "codec/json.h"
 #include "codec/policy.h"
 #include "codec/value.h"
@@ -9,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STATE_RIGHT "wanted the OCI state, an object with id and bundle"
