@@ -26,8 +26,11 @@ project_build() {
 		return
 	fi
 	rm -rf "$stage.new"
+	# What another release built is linked with other libraries, and ninja would not know.
+	[[ -e $build_dir/made-on-$(host_release) ]] || rm -rf "$build_dir"
 	if ! {
 		{ [[ -e $build_dir/build.ninja ]] || meson setup "$build_dir" "$source_dir" --prefix=/usr/local; } &&
+			touch "$build_dir/made-on-$(host_release)" &&
 			ninja -C "$build_dir" &&
 			meson install -C "$build_dir" --no-rebuild --quiet --destdir "$stage.new"
 	} >"$log" 2>&1; then
