@@ -98,18 +98,21 @@ static bool receive_order(struct skm_worker_order *ret, int *ret_fd)
 	return true;
 }
 
+/* list: consumed. */
 static void run_restore(struct skm_worker_child *child, uint32_t count, int list, struct skm_worker_message *done)
 {
+	cleanup_fd int fd = list;
 	cleanup_free struct skm_socket_baseline *sockets = calloc((size_t)count + 1, sizeof(*sockets));
 	size_t bytes = count * sizeof(*sockets);
 
-	if (!sockets || pread(list, sockets, bytes, 0) != (ssize_t)bytes) {
+	if (!sockets || pread(fd, sockets, bytes, 0) != (ssize_t)bytes) {
 		snprintf(done->trouble, sizeof(done->trouble), "read the list of sockets to restore: %s", strerror(errno));
 		return;
 	}
 	skm_actuate_job_restore(child, sockets, count, done);
 }
 
+/* fd: the list of a RESTORE, consumed; else -1. */
 static void run_order(struct skm_worker_child *child, const struct skm_worker_order *order, int fd, const struct skm_err *setup)
 {
 	struct skm_worker_report report = {.message.news = SKM_NEWS_DONE};
@@ -119,12 +122,14 @@ static void run_order(struct skm_worker_child *child, const struct skm_worker_or
 	if (order->kind == SKM_ORDER_GO)
 		return; /* late: the job it was for has ended */
 	done->job = order->kind == SKM_ORDER_RESTORE ? SKM_WORKER_RESTORE : SKM_WORKER_SQUEEZE;
-	if (setup->code != 0)
+	if (setup->code != 0) {
 		skm_worker_note_trouble(done, setup);
-	else if (order->kind == SKM_ORDER_RESTORE)
+		skm_close_fd(&fd);
+	} else if (order->kind == SKM_ORDER_RESTORE) {
 		run_restore(child, order->count, fd, done);
-	else
+	} else {
 		skm_actuate_job_squeeze(child, order, done);
+	}
 	done->took_usec = skm_now_usec() - start_usec;
 	if (send(FD_SOCKET, &report, sizeof(report), MSG_NOSIGNAL) < 0)
 		_exit(1);
@@ -145,9 +150,7 @@ _Noreturn void skm_actuate_worker_main(int socket, int cgroup_fd, int netns_fd, 
 	if (keep_descriptors(socket, cgroup_fd, netns_fd, &setup) < 0)
 		_exit(1);
 	SKM_IGNORE(enter_netns(&setup)); /* each job says so */
-	while (receive_order(&order, &fd)) {
+	while (receive_order(&order, &fd))
 		run_order(&child, &order, fd, &setup);
-		skm_close_fd(&fd);
-	}
 	_exit(0);
 }

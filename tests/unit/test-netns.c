@@ -113,8 +113,29 @@ static void test_read_garbage(void **state)
 	assert_string_equal(text, "4294967295");
 }
 
-/* A child that lives in a namespace of its own, with two listeners there, until its pipe is closed. */
-static pid_t start_resident(int *ret_netns, int *ret_pipe)
+/* Sockets in use in our own namespace, as any program reads them. */
+static uint32_t count_ours(void)
+{
+	char text[1024];
+	uint32_t four = 0, six = 0;
+
+	assert_true(skm_read_text_at(AT_FDCWD, "/proc/self/net/sockstat", text, sizeof(text)) > 0);
+	assert_int_equal(skm_probe_sockstat_in_use(text, "TCP", &four), 0);
+	if (skm_read_text_at(AT_FDCWD, "/proc/self/net/sockstat6", text, sizeof(text)) > 0)
+		assert_int_equal(skm_probe_sockstat_in_use(text, "TCP6", &six), 0);
+	return four + six;
+}
+
+static bool listen_times(int family, int times)
+{
+	for (int i = 0; i < times; i++)
+		if (listen(socket(family, SOCK_STREAM, 0), 1) != 0)
+			return false;
+	return true;
+}
+
+/* A child that lives in a namespace of its own, with listeners there, until its pipe is closed. */
+static pid_t start_resident(int listeners4, int listeners6, int *ret_netns, int *ret_pipe)
 {
 	int ready[2], leave[2];
 	char path[64], byte;
@@ -125,8 +146,8 @@ static pid_t start_resident(int *ret_netns, int *ret_pipe)
 	pid = fork();
 	if (pid == 0) {
 		close(leave[1]);
-		if (unshare(CLONE_NEWNET) != 0 || listen(socket(AF_INET, SOCK_STREAM, 0), 1) != 0 ||
-		    listen(socket(AF_INET6, SOCK_STREAM, 0), 1) != 0 || write(ready[1], "x", 1) != 1)
+		if (unshare(CLONE_NEWNET) != 0 || !listen_times(AF_INET, listeners4) || !listen_times(AF_INET6, listeners6) ||
+		    write(ready[1], "x", 1) != 1)
 			_exit(1);
 		_exit(read(leave[0], &byte, 1) == 0 ? 0 : 1);
 	}
@@ -151,7 +172,7 @@ static void test_another_namespace(void **state)
 	struct skm_netns netns = SKM_NETNS_INIT;
 	struct skm_err err = SKM_ERR_INIT;
 	char text[SKM_NETNS_TEXT_MAX], before[256], after[256];
-	int netns_fd, leave;
+	int netns_fd, leave, listeners;
 	struct stat ours, theirs;
 	uint32_t in_use = 0;
 	pid_t resident;
@@ -163,7 +184,9 @@ static void test_another_namespace(void **state)
 		print_message("no right to make a network namespace: only the parsers were tested\n");
 		return;
 	}
-	resident = start_resident(&netns_fd, &leave);
+	/* more than there are here, so that the two cannot be taken for each other */
+	listeners = (int)count_ours() + 20;
+	resident = start_resident(listeners, 3, &netns_fd, &leave);
 	read_ours(before, sizeof(before));
 	assert_int_equal(stat("/proc/self/ns/net", &ours), 0);
 	if (skm_probe_netns_open(netns_fd, true, &netns, &err) != 0)
@@ -173,7 +196,7 @@ static void test_another_namespace(void **state)
 	assert_int_not_equal(netns.inode, ours.st_ino);
 
 	assert_int_equal(skm_probe_netns_tcp_in_use(&netns, &in_use, &err), 0);
-	assert_int_equal(in_use, 2);
+	assert_int_equal(in_use, listeners + 3);
 	assert_int_equal(skm_pwrite_text(netns.sysctl[SKM_NETNS_TCP_RMEM], "4097 32769 131073"), 0);
 	assert_int_equal(skm_probe_netns_read(&netns, SKM_NETNS_TCP_RMEM, text, &err), 0);
 	assert_string_equal(text, "4097\t32769\t131073");
