@@ -8,13 +8,14 @@ import tempfile
 import story
 
 # Colours that people with any colour vision tell apart (Okabe and Ito).
-STYLES = {
-    "free": ("#b0b0b0", 2, "v2, no memory limit at all"),
-    "bare": ("#d55e00", 3, "v2, memory.max 152 MiB"),
-    "v1": ("#1a1a1a", 2, "v1, its own limit"),
-    "runc": ("#0072b2", 3, "v2, sockmem under runc"),
-    "crun": ("#009e73", 3, "v2, sockmem under crun"),
+STYLES = {  # in the order of the key, two a column
+    "v1": ("#1a1a1a", 2, "v1 with its own limit"),
+    "bare": ("#d55e00", 3, "v2 alone"),
+    "runc": ("#0072b2", 3, "v2 with sockmem, runc"),
+    "crun": ("#009e73", 3, "v2 with sockmem, crun"),
+    "free": ("#b0b0b0", 2, "v2 without a memory limit"),
 }
+DRAWN = ("free", "v1", "runc", "crun", "bare")  # the last one on top
 BEFORE_SEC = 0.5
 POINT_SEC = 0.02
 TERMINALS = {
@@ -34,13 +35,15 @@ set ytics 20
 set border 3 linecolor '#606060'
 set tics nomirror out scale 0.6 textcolor '#303030'
 set grid ytics linecolor '#e4e4e4' linetype 1 linewidth 1
-set key below center maxcols 3 reverse Left samplen 2 spacing 1.25 width 2 height 0.6
-set label 1 'limit: 32 MiB' at first {right},{limit} right offset 0,0.55 textcolor '#505050'
+set key below center maxrows 2 reverse Left samplen 1.6 spacing 1.25 width -2 height 0.6
+set style textbox opaque noborder fillcolor '#ffffff' margins 0.3,0.2
+set label 1 'limit 32 MiB' at first {right},{limit} right offset 0,0.65 textcolor '#505050'
 {kill}
-plot {curves}, \\
-     {limit} with lines dashtype 2 linewidth 2 linecolor '#505050' notitle
+plot {limit} with lines dashtype 2 linewidth 2 linecolor '#505050' notitle, \\
+     {curves}, \\
+     {key}
 """
-KILL = """set label 2 '{words}' at {x},{y} offset 1.3,0 textcolor '#d55e00' front point pointtype 2 pointsize 2 linewidth 3 linecolor '#d55e00'"""
+KILL = """set label 2 '{words}' at {x},{y} offset 1.6,0.1 textcolor '#d55e00' front boxed point pointtype 2 pointsize 2 linewidth 3 linecolor '#d55e00'"""
 
 
 class DrawingFailed(Exception):
@@ -71,10 +74,9 @@ def write_curves(rows, folder):
 
 def script(rows, kernel, folder, drawn, kind, output):
     kills = [KILL.format(words='OOM-killed', x=drawn[n][-1][0], y=drawn[n][-1][1]) for n in STYLES if story.rows_of(rows, n)[0]["result"]["oom_kills"]]
-    curves = ", \\\n     ".join(
-        f"'{folder / name}' with lines linewidth {width} linecolor '{colour}' title '{title}'"
-        for name, (colour, width, title) in STYLES.items()
-    )
+    lines = {n: f"with lines linewidth {width} linecolor '{colour}'" for n, (colour, width, _) in STYLES.items()}
+    key = ", ".join(f"keyentry {lines[n]} title '{title}'" for n, (_, _, title) in STYLES.items())
+    curves = ", ".join(f"'{folder / n}' {lines[n]} notitle" for n in DRAWN)
     top = max(2 * story.LIMIT / story.MIB, *(mib for points in drawn.values() for _, mib in points))
     return SCRIPT.format(
         terminal=TERMINALS[kind],
@@ -86,6 +88,7 @@ def script(rows, kernel, folder, drawn, kind, output):
         limit=story.LIMIT / story.MIB,
         kill=kills[0] if kills else "",
         curves=curves,
+        key=key,
     )
 
 
