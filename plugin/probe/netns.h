@@ -18,7 +18,9 @@ struct skm_netns {
 
 #define SKM_NETNS_INIT ((struct skm_netns){.sysctl = {-1, -1, -1}, .sockstat = -1, .sockstat6 = -1})
 
-/* Returns 0; -EPERM or -ENOENT where a sysctl is not there for us (named); -errno. */
+/* The sockstat descriptors keep the namespace, and the links in it, alive until they are closed (single_open_net,
+ * fs/proc/proc_net.c); the sysctls do not: of a namespace that has gone they read -ENOENT. ret: untouched on failure. Returns 0;
+ * -EPERM or -ENOENT where a sysctl is not there for us (named); -errno. */
 int skm_probe_netns_open(int netns_fd, bool write, struct skm_netns *ret, struct skm_err *err);
 void skm_probe_netns_close(struct skm_netns *netns);
 
