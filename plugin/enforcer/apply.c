@@ -10,6 +10,17 @@
 
 static const char *const KEY_NAMES[SKM_NETNS_KEYS] = {"tcp_rmem", "tcp_wmem", "tcp_notsent_lowat"};
 
+/* The kernel writes tabs between numbers; a person reads spaces. */
+static const char *spaced(const char *text, char buffer[SKM_NETNS_TEXT_MAX])
+{
+	size_t length = strnlen(text, SKM_NETNS_TEXT_MAX - 1);
+
+	for (size_t i = 0; i < length; i++)
+		buffer[i] = text[i] == '\t' ? ' ' : text[i];
+	buffer[length] = '\0';
+	return buffer;
+}
+
 /* What stands there as far as we know. */
 static const char *known_text(const struct skm_container *container, enum skm_netns_key key)
 {
@@ -49,14 +60,14 @@ static uint64_t standing_max(const struct skm_container *container, enum skm_net
 /* Returns 0 where the value is still the one we know; 1 where it is foreign (told, and the key backed off). */
 static int check_foreign(struct skm_container *container, enum skm_netns_key key)
 {
-	char now[SKM_NETNS_TEXT_MAX];
+	char now[SKM_NETNS_TEXT_MAX], was_text[SKM_NETNS_TEXT_MAX], now_text[SKM_NETNS_TEXT_MAX];
 	struct skm_err err = SKM_ERR_INIT;
 
 	if (skm_probe_netns_read(&container->netns, key, now, &err) < 0 || strcmp(now, known_text(container, key)) == 0)
 		return 0;
 	skm_container_tell(container, SKM_EVENT_FOREIGN,
 	                   "%s was \"%s\" and has become \"%s\": someone else writes it, sockmem leaves it alone", KEY_NAMES[key],
-	                   known_text(container, key), now);
+	                   spaced(known_text(container, key), was_text), spaced(now, now_text));
 	memcpy(container->journal.baseline[key], now, sizeof(now));
 	container->journal.written[key][0] = '\0';
 	container->backed_off[key] = true;
@@ -69,7 +80,7 @@ static int check_foreign(struct skm_container *container, enum skm_netns_key key
 static void write_key(struct skm_container *container, enum skm_netns_key key, const char *text)
 {
 	struct skm_err err = SKM_ERR_INIT;
-	char before[SKM_NETNS_TEXT_MAX];
+	char before[SKM_NETNS_TEXT_MAX], now[SKM_NETNS_TEXT_MAX], was[SKM_NETNS_TEXT_MAX];
 
 	if (container->backed_off[key] || strcmp(text, known_text(container, key)) == 0 || check_foreign(container, key))
 		return;
@@ -81,7 +92,8 @@ static void write_key(struct skm_container *container, enum skm_netns_key key, c
 	}
 	snprintf(container->journal.written[key], SKM_NETNS_TEXT_MAX, "%s", text);
 	container->report.sysctl_writes++;
-	skm_container_tell(container, SKM_EVENT_SYSCTL, "%s: \"%s\" (was \"%s\")", KEY_NAMES[key], text, before);
+	skm_container_tell(container, SKM_EVENT_SYSCTL, "%s: \"%s\" (was \"%s\")", KEY_NAMES[key], spaced(text, now),
+	                   spaced(before, was));
 }
 
 static void apply_triple(struct skm_container *container, enum skm_netns_key key, uint64_t start, uint64_t max)

@@ -73,12 +73,12 @@ static void end_container(struct skm_registry *registry, struct skm_container *c
 	skm_container_free(container);
 }
 
-void skm_registry_close(struct skm_registry *registry)
+void skm_registry_close(struct skm_registry *registry, bool put_back)
 {
 	struct skm_container *container;
 
 	while ((container = registry->first)) {
-		if (container->report.backend == SKM_BACKEND_SOFT) {
+		if (put_back && container->report.backend == SKM_BACKEND_SOFT) {
 			skm_squeeze_restore_now(container, SKM_USEC_PER_SEC / 2);
 			skm_apply_restore_netns(container);
 		}

@@ -9,6 +9,7 @@
 #include "model/request.h"
 #include "probe/host.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct skm_container;
@@ -22,8 +23,9 @@ int skm_registry_open(struct skm_registry **ret, int epoll_fd, const struct skm_
 /* Takes over what an earlier enforcer journaled: adopts what lives, restores the rest. */
 void skm_registry_recover(struct skm_registry *registry);
 
-/* Puts back what is squeezed and capped, keeps the journals so that a later enforcer adopts the containers, and frees all. */
-void skm_registry_close(struct skm_registry *registry);
+/* Keeps the journals, so that a later enforcer adopts the containers, and frees all. put_back: first puts back what is squeezed
+ * and capped, for nobody knows when that one comes; else it is about to, and finds everything as it stands. */
+void skm_registry_close(struct skm_registry *registry, bool put_back);
 
 /* Registers a container: journals its baselines, then prepares its namespace (tcp_rmem[1] before it listens). The same container
  * again (id and cgroup) changes nothing and succeeds.

@@ -112,7 +112,7 @@ static int tear_down(void **state)
 
 	(void)state;
 	if (stage.registry)
-		skm_registry_close(stage.registry);
+		skm_registry_close(stage.registry, true);
 	kill(stage.child, SIGKILL);
 	waitpid(stage.child, NULL, 0);
 	close(stage.cgroup);
@@ -259,7 +259,7 @@ static void test_the_host_namespace_is_refused(void **state)
 	(void)state;
 	assert_int_equal(stat("/proc/self/ns/net", &st), 0);
 	host.netns_inode = st.st_ino;
-	skm_registry_close(stage.registry);
+	skm_registry_close(stage.registry, true);
 	assert_int_equal(skm_registry_open(&stage.registry, stage.epoll, &host, dup(stage.journal), dup(stage.ended), NULL), 0);
 	assert_int_equal(register_with("web", SKM_MODE_AUTO, (struct skm_size){SKM_SIZE_BYTES, LIMIT}, &err), -EOPNOTSUPP);
 	assert_contains(err.text, "host's network namespace");
@@ -329,6 +329,7 @@ static void test_observe_writes_nothing(void **state)
 	assert_int_equal(report()->backend, SKM_BACKEND_OBSERVE);
 	assert_true(has_event(SKM_EVENT_STEP));
 	assert_int_equal(report()->sysctl_writes, 0);
+	assert_false(has_event(SKM_EVENT_TROUBLE)); /* nor does it try */
 	sysctl_is("tcp_rmem", "4096\t131072\t6291456");
 	assert_true(report()->over_limit > 0);
 }
@@ -398,7 +399,7 @@ static void test_closing_gives_back_and_keeps_the_journal(void **state)
 	register_plain("web", SKM_MODE_AUTO);
 	put_sock(LIMIT * 75 / 100);
 	run_until(SKM_STEP_CAP);
-	skm_registry_close(stage.registry);
+	skm_registry_close(stage.registry, true);
 	stage.registry = NULL;
 	sysctl_is("tcp_rmem", "4096\t131072\t6291456");
 	assert_int_equal(files_in(stage.journal), 1);
