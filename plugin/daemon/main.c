@@ -13,8 +13,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -24,6 +26,8 @@
 /* Before a burst's senders, after real-time work. */
 #define NICE_ON_DEMAND (-10)
 #define OOM_SCORE_ON_DEMAND "-900"
+/* How often we look whether the runtime that we are a child of waits for us. */
+#define RUNTIME_LOOK_USEC (UINT64_C(100) * SKM_USEC_PER_MSEC)
 
 struct daemon {
 	struct skm_daemon_options options;
@@ -33,6 +37,8 @@ struct daemon {
 	bool inherited; /* the listening socket is systemd's */
 	bool settled;
 	bool stop;
+	bool was_last_child, awaited; /* the runtime whose child we are waits for us; see look_at_runtime */
+	uint64_t look_due_usec;
 	uint64_t empty_since_usec; /* 0 while there is a container */
 };
 
@@ -124,6 +130,53 @@ static uint64_t idle_due(struct daemon *daemon, uint64_t now_usec)
 	return daemon->empty_since_usec + daemon->options.idle_usec;
 }
 
+/* Whether the thread whose folder in /proc is below dirfd has no child but perhaps us. */
+static bool has_only_us(int dirfd, const char *thread)
+{
+	char path[NAME_MAX + sizeof("/children")], text[64];
+	char *end;
+
+	snprintf(path, sizeof(path), "%s/children", thread);
+	if (skm_read_text_at(dirfd, path, text, sizeof(text)) < 0)
+		return false;
+	return text[0] == '\0' || (strtol(text, &end, 10) == getpid() && end[strspn(end, " \n")] == '\0');
+}
+
+/* Whether that process has no child but us. Needs CONFIG_PROC_CHILDREN, as distributions have it; without it: no. */
+static bool are_last_child(pid_t parent)
+{
+	char path[64];
+	cleanup_dir DIR *threads = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)parent);
+	threads = opendir(path);
+	if (!threads)
+		return false;
+	for (const struct dirent *entry = readdir(threads); entry; entry = readdir(threads))
+		if (entry->d_name[0] != '.' && !has_only_us(dirfd(threads), entry->d_name))
+			return false;
+	return true;
+}
+
+/* `crun run` adopts every orphan below it (PR_SET_CHILD_SUBREAPER), so us too where its hook started us, and when its container
+ * has ended it waits for us. Nothing gets us out of there but our end; it then runs its poststop hook, which starts another
+ * enforcer where containers are left. Other adopters (runc run, conmon) end by themselves.
+ * Sets daemon->awaited; returns when to look again, UINT64_MAX where no runtime has us for a child. */
+static uint64_t look_at_runtime(struct daemon *daemon, uint64_t now_usec)
+{
+	bool last;
+
+	if (daemon->options.runtime == 0 || getppid() != daemon->options.runtime)
+		return UINT64_MAX;
+	if (now_usec < daemon->look_due_usec)
+		return daemon->look_due_usec;
+	last = are_last_child(daemon->options.runtime);
+	daemon->awaited = last && daemon->was_last_child; /* twice: between two of its own steps it may look so */
+	daemon->was_last_child = last;
+	daemon->look_due_usec = now_usec + RUNTIME_LOOK_USEC;
+	return daemon->look_due_usec;
+}
+
 /* One event a time: handling it may free what a second one points to. */
 static void wait_and_handle(struct daemon *daemon, uint64_t due_usec)
 {
@@ -144,10 +197,17 @@ static void run(struct daemon *daemon)
 	while (!daemon->stop) {
 		uint64_t now = skm_now_usec();
 		uint64_t due = skm_registry_run(daemon->server.registry, now);
-		uint64_t idle = idle_due(daemon, now);
+		uint64_t idle = idle_due(daemon, now), look = look_at_runtime(daemon, now);
 
 		if (now >= idle)
 			return;
+		if (daemon->awaited) {
+			skm_log(LOG_INFO, "process %d, whose hook started us, waits for us to end: leaving",
+			        (int)daemon->options.runtime);
+			return;
+		}
+		if (look < idle)
+			idle = look;
 		wait_and_handle(daemon, due < idle ? due : idle);
 		if (!daemon->settled && daemon->server.requests > 0) {
 			/* after the first answer: the hook that started us waits for it, with a container behind it */
@@ -182,6 +242,6 @@ int main(int argc, char **argv)
 	run(&daemon);
 	if (!daemon.inherited)
 		unlink(SKM_SOCKET_PATH); /* before the last look at it: a hook that comes now starts another enforcer */
-	skm_registry_close(daemon.server.registry);
+	skm_registry_close(daemon.server.registry, !daemon.awaited);
 	return 0;
 }

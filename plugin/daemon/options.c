@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,6 +19,8 @@ static const char HELP[] = "usage: sockmemd [--idle SECONDS] [--on-demand] [--de
                            "  --idle SECONDS  end after SECONDS without a container; 0: never (default 60)\n"
                            "  --on-demand     how sockmem-hook starts it: moves to a cgroup of its own (/sockmem),\n"
                            "                  raises its priority, logs to syslog\n"
+                           "  --runtime PID   the runtime whose hook that was: where it is our parent and has no child\n"
+                           "                  but us any more, it waits for us (crun run does), and we leave\n"
                            "  --debug         log more\n"
                            "  --help, --version\n"
                            "\n"
@@ -38,40 +41,66 @@ static int parse_idle(const char *text, uint64_t *ret)
 	return -1;
 }
 
+static int parse_runtime(const char *text, pid_t *ret)
+{
+	char *end;
+	long pid;
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	if (errno || end == text || *end || pid < 0 || pid > INT_MAX) {
+		fprintf(stderr, "sockmemd: --runtime %s: no process id\n", text);
+		return 2;
+	}
+	*ret = (pid_t)pid;
+	return -1;
+}
+
+/* Returns -1 to go on, or the exit status. */
+static int take_option(int option, struct skm_daemon_options *ret)
+{
+	switch (option) {
+	case 'i':
+		return parse_idle(optarg, &ret->idle_usec);
+	case 'r':
+		return parse_runtime(optarg, &ret->runtime);
+	case 'o':
+		ret->on_demand = true;
+		return -1;
+	case 'd':
+		ret->debug = true;
+		return -1;
+	case 'h':
+		fputs(HELP, stdout);
+		return 0;
+	case 'V':
+		puts("sockmemd " SKM_VERSION);
+		return 0;
+	default:
+		fputs("sockmemd: see sockmemd --help\n", stderr);
+		return 2;
+	}
+}
+
 int skm_daemon_options_parse(int argc, char **argv, struct skm_daemon_options *ret)
 {
 	static const struct option OPTIONS[] = {
-	        {"idle", required_argument, NULL, 'i'}, {"on-demand", no_argument, NULL, 'o'}, {"debug", no_argument, NULL, 'd'},
-	        {"help", no_argument, NULL, 'h'},       {"version", no_argument, NULL, 'V'},   {0},
+	        {"idle", required_argument, NULL, 'i'},
+	        {"on-demand", no_argument, NULL, 'o'},
+	        {"debug", no_argument, NULL, 'd'},
+	        {"help", no_argument, NULL, 'h'},
+	        {"version", no_argument, NULL, 'V'},
+	        {"runtime", required_argument, NULL, 'r'},
+	        {0},
 	};
 	int option;
 
 	*ret = (struct skm_daemon_options){.idle_usec = IDLE_DEFAULT_SEC * SKM_USEC_PER_SEC};
 	while ((option = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1) {
-		switch (option) {
-		case 'i': {
-			int r = parse_idle(optarg, &ret->idle_usec);
+		int r = take_option(option, ret);
 
-			if (r >= 0)
-				return r;
-			break;
-		}
-		case 'o':
-			ret->on_demand = true;
-			break;
-		case 'd':
-			ret->debug = true;
-			break;
-		case 'h':
-			fputs(HELP, stdout);
-			return 0;
-		case 'V':
-			puts("sockmemd " SKM_VERSION);
-			return 0;
-		default:
-			fputs("sockmemd: see sockmemd --help\n", stderr);
-			return 2;
-		}
+		if (r >= 0)
+			return r;
 	}
 	if (optind < argc) {
 		fprintf(stderr, "sockmemd: %s: no operand is taken; see sockmemd --help\n", argv[optind]);

@@ -4,11 +4,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct skm_daemon_options {
 	bool on_demand; /* started by a hook: own cgroup, own priorities, log to syslog */
 	bool debug;
 	uint64_t idle_usec; /* leaves after so long without a container; 0: never */
+	pid_t runtime;      /* whose hook started us; 0: none */
 };
 
 /* Returns -1 to go on, or the exit status: 0 after --help and --version, 2 for a usage error (said on stderr). */

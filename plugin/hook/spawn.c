@@ -70,11 +70,13 @@ static char **daemon_environment(void)
 }
 
 /* In the grandchild: becomes the daemon or says why not. */
-static _Noreturn void become(const char *program, int status)
+static _Noreturn void become(const char *program, int status, pid_t runtime)
 {
-	char *const argv[] = {(char *)"sockmemd", (char *)"--on-demand", NULL};
+	char runtime_pid[16];
+	char *const argv[] = {(char *)"sockmemd", (char *)"--on-demand", (char *)"--runtime", runtime_pid, NULL};
 	int r = only_null_and_status(status);
 
+	snprintf(runtime_pid, sizeof(runtime_pid), "%d", (int)runtime);
 	if (r == 0)
 		status = STATUS_FD;
 	umask(077);
@@ -90,14 +92,14 @@ static _Noreturn void become(const char *program, int status)
 }
 
 /* In the child: a session of its own, then a second fork, so that the daemon leads no session and can never get a terminal. */
-static _Noreturn void detach(const char *program, int status)
+static _Noreturn void detach(const char *program, int status, pid_t runtime)
 {
 	pid_t pid;
 
 	setsid();
 	pid = fork();
 	if (pid == 0)
-		become(program, status);
+		become(program, status, runtime);
 	if (pid < 0)
 		say(status, WORD_FAILED, errno);
 	else
@@ -139,14 +141,14 @@ int skm_hook_spawn(const char *program, uint64_t deadline_usec, struct skm_err *
 {
 	cleanup_fd int reader = -1;
 	int ends[2], r;
-	pid_t pid;
+	pid_t pid, runtime = getppid();
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return skm_err_set_errno(err, errno, "start the enforcer %s: make a pipe", program);
 	reader = ends[0];
 	pid = fork();
 	if (pid == 0)
-		detach(program, ends[1]);
+		detach(program, ends[1], runtime);
 	r = errno;
 	close(ends[1]);
 	if (pid < 0)
