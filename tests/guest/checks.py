@@ -16,7 +16,7 @@ class Checks:
             print(f"ok {name}", flush=True)
         else:
             self.failed += 1
-            print(f"not ok {name}: {why}", flush=True)
+            print(f"not ok {name}: {' | '.join(str(why).splitlines())}", flush=True)
         return bool(condition)
 
     @contextlib.contextmanager

@@ -89,8 +89,8 @@ class World:
         """A sockload verb in the peer's namespace; its JSON goes to a file of that name."""
         return self.start("ip", "netns", "exec", self.peer, SOCKLOAD, *words)
 
-    def start(self, *words, **options):
-        process = subprocess.Popen([str(w) for w in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    def start(self, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options):
+        process = subprocess.Popen([str(w) for w in words], stdout=stdout, stderr=stderr, text=True, **options)
         self.processes.append(process)
         return process
 
@@ -141,10 +141,10 @@ class World:
         (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
         return folder
 
-    def run_container(self, runtime, container, folder):
-        """`RUNTIME run` in the background; its end is the container's end."""
+    def run_container(self, runtime, container, folder, *words, **options):
+        """`RUNTIME run` in the background, with more words if wanted; its end is the container's end."""
         self.ids.append((runtime, container))
-        return self.start(runtime, "run", "--bundle", folder, container)
+        return self.start(runtime, "run", "--bundle", folder, *words, container, **options)
 
     @staticmethod
     def cgroup_dir(container):
