@@ -6,14 +6,16 @@
 /* All reading together may take one part in this of a processor. */
 #define COST_SHARE 100
 
-/* A running mean over about eight looks: one look that was preempted does not slow the pace. The first is taken as it is. */
-static uint32_t mean_cost(uint32_t mean, uint64_t cost_usec)
+/* What a look costs when nothing comes between: the least of late. It is timed by the clock on the wall, and under the very load
+ * that makes looking urgent most looks are preempted; a mean would slow the pace then. It rises by a sixteenth a look. */
+static uint32_t least_cost(uint32_t least, uint64_t cost_usec)
 {
 	uint32_t cost = cost_usec > 100000 ? 100000 : (uint32_t)cost_usec;
+	uint32_t risen = least + least / 16 + 1;
 
 	if (cost == 0)
 		cost = 1;
-	return mean == 0 ? cost : (mean * 7 + cost + 4) / 8;
+	return least == 0 || cost < risen ? cost : risen;
 }
 
 void skm_control_pace_saw(struct skm_pace *pace, uint64_t when_usec, uint64_t sock_bytes, uint64_t current_bytes,
@@ -27,12 +29,12 @@ void skm_control_pace_saw(struct skm_pace *pace, uint64_t when_usec, uint64_t so
 	pace->when_usec = when_usec;
 	pace->sock_bytes = sock_bytes;
 	pace->current_bytes = current_bytes;
-	pace->full_cost_usec = mean_cost(pace->full_cost_usec, cost_usec);
+	pace->full_cost_usec = least_cost(pace->full_cost_usec, cost_usec);
 }
 
 void skm_control_pace_tripped(struct skm_pace *pace, uint64_t cost_usec)
 {
-	pace->tripwire_cost_usec = mean_cost(pace->tripwire_cost_usec, cost_usec);
+	pace->tripwire_cost_usec = least_cost(pace->tripwire_cost_usec, cost_usec);
 }
 
 static uint64_t headroom(const struct skm_pace *pace, uint64_t limit_bytes)

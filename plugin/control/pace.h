@@ -17,7 +17,7 @@
 struct skm_pace {
 	uint64_t when_usec, sock_bytes, current_bytes; /* of the last full look */
 	uint64_t growth_bytes_per_sec;                 /* of S between the last two full looks; 0 where it fell */
-	uint32_t full_cost_usec, tripwire_cost_usec;   /* running means of what a look costs */
+	uint32_t full_cost_usec, tripwire_cost_usec;   /* what a look costs, the least of late */
 };
 
 /* Tells the pace about a full look and what it cost. */

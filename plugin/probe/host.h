@@ -21,7 +21,7 @@ struct skm_host {
 	bool btf;                     /* /sys/kernel/btf/vmlinux */
 	bool bpf_fs;                  /* a bpf mount at /sys/fs/bpf */
 	bool hard_built;              /* this build has the hard backend */
-	uint64_t netns_inode;        /* the host's network namespace, pid 1's (our own where that may not be seen); 0: unknown */
+	uint64_t netns_inode;         /* the host's network namespace, pid 1's (our own where that may not be seen); 0: unknown */
 	uint32_t processors;          /* online */
 	uint64_t page_bytes;
 	uint64_t charge_slack_bytes; /* processors x charge batch x page size: how far memory.stat may lag behind. batch 64

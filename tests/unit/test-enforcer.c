@@ -283,8 +283,9 @@ static void test_end_puts_everything_back(void **state)
 	put_sock(LIMIT * 75 / 100);
 	run_until(SKM_STEP_CAP);
 	end_child();
-	assert_int_equal(epoll_wait(stage.epoll, &event, 1, 1000), 1);
-	((struct skm_watch *)event.data.ptr)->ready(event.data.ptr, event.events);
+	/* the socket worker's messages come through the same set */
+	while (skm_registry_count(stage.registry) > 0 && epoll_wait(stage.epoll, &event, 1, 1000) == 1)
+		((struct skm_watch *)event.data.ptr)->ready(event.data.ptr, event.events);
 	assert_int_equal(skm_registry_count(stage.registry), 0);
 	assert_int_equal(files_in(stage.journal), 0);
 	assert_int_equal(files_in(stage.ended), 1);

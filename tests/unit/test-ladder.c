@@ -69,7 +69,7 @@ static void test_cap_and_squeeze_values(void **state)
 	assert_int_equal(decision->targets.rmem_max_bytes, LIMIT / 50);
 	assert_int_equal(decision->targets.wmem_max_bytes, LIMIT / 50);
 	assert_int_equal(decision->targets.notsent_lowat_bytes, 128 * SKM_KIB);
-	assert_int_equal(decision->squeeze_above_bytes, 0);
+	assert_int_equal(decision->squeeze_above_bytes, decision->fair_cap_bytes);
 
 	decision = look(&ladder, 90, 1);
 	assert_int_equal(decision->fair_cap_bytes, LIMIT * 85 / 100 / 50);
