@@ -83,7 +83,7 @@ def script(rows, kernel, folder, drawn, kind, output):
         output=output,
         title=f"A burst of {story.CONNECTIONS[kernel]} connections into a container that reads 20 MB/s",
         left=-BEFORE_SEC,
-        right=8,
+        right=7.5,
         top=round(top * 1.08 / 10 + 0.5) * 10,
         limit=story.LIMIT / story.MIB,
         kill=kills[0] if kills else "",
