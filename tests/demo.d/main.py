@@ -37,7 +37,7 @@ def label_of(step):
 
 def warn_if_busy(progress):
     load, cpus = os.getloadavg()[0], os.cpu_count() or 1
-    if load > cpus / 2:
+    if load > 0.75 * cpus:
         progress(f"note: this machine is busy (load {load:.1f} on {cpus} processors): emulated guests may be too slow for the rates")
 
 

@@ -13,9 +13,11 @@ STYLES = {  # in the order of the key, two a column
     "bare": ("#d55e00", 3, "v2 alone"),
     "runc": ("#0072b2", 3, "v2 with sockmem, runc"),
     "crun": ("#009e73", 3, "v2 with sockmem, crun"),
-    "free": ("#b0b0b0", 2, "v2 without a memory limit"),
+    "free": ("#b0b0b0", 2, "v2, unlimited"),
 }
 DRAWN = ("free", "v1", "runc", "crun", "bare")  # the last one on top
+# The axis ends there over the highest of the curves that matter; the run without a limit may leave it.
+HEADROOM = 1.1
 BEFORE_SEC = 0.5
 POINT_SEC = 0.02
 TERMINALS = {
@@ -43,7 +45,7 @@ plot {limit} with lines dashtype 2 linewidth 2 linecolor '#505050' notitle, \\
      {curves}, \\
      {key}
 """
-KILL = """set label 2 '{words}' at {x},{y} offset 1.6,0.1 textcolor '#d55e00' front boxed point pointtype 2 pointsize 2 linewidth 3 linecolor '#d55e00'"""
+KILL = """set label 'OOM-killed' at {x},{y} offset 1.6,0.1 textcolor '#d55e00' front boxed point pointtype 2 pointsize 2 linewidth 3 linecolor '#d55e00'"""
 
 
 class DrawingFailed(Exception):
@@ -73,20 +75,22 @@ def write_curves(rows, folder):
 
 
 def script(rows, kernel, folder, drawn, kind, output):
-    kills = [KILL.format(words='OOM-killed', x=drawn[n][-1][0], y=drawn[n][-1][1]) for n in STYLES if story.rows_of(rows, n)[0]["result"]["oom_kills"]]
+    killed = [n for n in STYLES if story.rows_of(rows, n)[0]["result"]["oom_kills"]]
+    peaks = {n: max(mib for _, mib in points) for n, points in drawn.items()}
     lines = {n: f"with lines linewidth {width} linecolor '{colour}'" for n, (colour, width, _) in STYLES.items()}
-    key = ", ".join(f"keyentry {lines[n]} title '{title}'" for n, (_, _, title) in STYLES.items())
     curves = ", ".join(f"'{folder / n}' {lines[n]} notitle" for n in DRAWN)
-    top = max(2 * story.LIMIT / story.MIB, *(mib for points in drawn.values() for _, mib in points))
+    top = round(HEADROOM * max(peaks[n] for n in DRAWN if n != "free") / 20 + 0.5) * 20
+    titles = {n: title + (f" ({peaks[n]:.0f} MiB)" if peaks[n] > top else "") for n, (_, _, title) in STYLES.items()}
+    key = ", ".join(f"keyentry {lines[n]} title '{titles[n]}'" for n in STYLES)
     return SCRIPT.format(
         terminal=TERMINALS[kind],
         output=output,
         title=f"A burst of {story.CONNECTIONS[kernel]} connections into a container that reads 20 MB/s",
         left=-BEFORE_SEC,
         right=7.5,
-        top=round(top * 1.08 / 10 + 0.5) * 10,
+        top=top,
         limit=story.LIMIT / story.MIB,
-        kill=kills[0] if kills else "",
+        kill="\n".join(KILL.format(x=drawn[n][-1][0], y=drawn[n][-1][1]) for n in killed),
         curves=curves,
         key=key,
     )
