@@ -208,7 +208,7 @@ const char *skm_probe_host_soft_refusal(const struct skm_host *host, uint64_t li
 		return NULL;
 	snprintf(buffer, size,
 	         "the limit of %s (%" PRIu64 " bytes) is below what memory.stat may lag behind on %" PRIu32
-	         " processors: %s (%" PRIu64 " bytes)",
+	         " processors; ask for at least %s (%" PRIu64 " bytes), or for mode observe",
 	         skm_bytes_human(limit_bytes, limit), limit_bytes, host->processors,
 	         skm_bytes_human(host->charge_slack_bytes, slack), host->charge_slack_bytes);
 	return buffer;
