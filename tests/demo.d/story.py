@@ -74,14 +74,14 @@ def reasons(figures):
     """Why the demo does not show what it should; empty where it does."""
     found = []
     v1, bare, free = figures["v1"], figures["bare"], figures["free"]
-    if v1.outcome != "runs" or not v1.watch.get("failcnt"):
-        found.append(f"the reference proves nothing: under v1 the container {v1.outcome}, failcnt {v1.watch.get('failcnt')}")
-    if set(bare.outcomes) != {"OOM-killed"}:
-        found.append(f"the demo proves nothing: without sockmem the container {bare.outcome} on v2 instead of being OOM-killed")
     if free.outcome != "runs" or not free.rate:
         found.append(f"no rate to compare with: without a memory limit the container {free.outcome}")
     elif free.rate < GUEST_RATE * READER_RATE:
         found.append(f"the machine is too busy: a bare guest's reader has {free.rate / 1e6:.1f} of {READER_RATE / 1e6:.0f} MB/s")
+    if v1.outcome != "runs" or not v1.watch.get("failcnt"):
+        found.append(f"the reference proves nothing: under v1 the container {v1.outcome}, failcnt {v1.watch.get('failcnt')}")
+    if set(bare.outcomes) != {"OOM-killed"}:
+        found.append(f"the demo proves nothing: without sockmem the container {bare.outcome} on v2 instead of being OOM-killed")
     for name in ("runc", "crun"):
         found += reasons_of_sockmem(figures[name], free.rate)
     return found
