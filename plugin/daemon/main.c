@@ -26,8 +26,8 @@
 /* Before a burst's senders, after real-time work. */
 #define NICE_ON_DEMAND (-10)
 #define OOM_SCORE_ON_DEMAND "-900"
-/* How often we look whether the runtime that we are a child of waits for us. */
-#define RUNTIME_LOOK_USEC (UINT64_C(100) * SKM_USEC_PER_MSEC)
+/* How often we look whether a process that has adopted us waits for us. */
+#define PARENT_LOOK_USEC (UINT64_C(100) * SKM_USEC_PER_MSEC)
 
 struct daemon {
 	struct skm_daemon_options options;
@@ -37,7 +37,7 @@ struct daemon {
 	bool inherited; /* the listening socket is systemd's */
 	bool settled;
 	bool stop;
-	bool was_last_child, awaited; /* the runtime whose child we are waits for us; see look_at_runtime */
+	bool was_last_child, awaited; /* who has adopted us waits for us; see look_at_parent */
 	uint64_t look_due_usec;
 	uint64_t empty_since_usec; /* 0 while there is a container */
 };
@@ -158,22 +158,27 @@ static bool are_last_child(pid_t parent)
 	return true;
 }
 
-/* `crun run` adopts every orphan below it (PR_SET_CHILD_SUBREAPER), so us too where its hook started us, and when its container
- * has ended it waits for us. Nothing gets us out of there but our end; it then runs its poststop hook, which starts another
- * enforcer where containers are left. Other adopters (runc run, conmon) end by themselves.
- * Sets daemon->awaited; returns when to look again, UINT64_MAX where no runtime has us for a child. */
-static uint64_t look_at_runtime(struct daemon *daemon, uint64_t now_usec)
+/* `crun run` and podman's conmon adopt every orphan below them (PR_SET_CHILD_SUBREAPER), so us too where a hook of theirs started
+ * us, and end only when their last child has; nothing gets us out of there but our end. crun, our runtime itself, keeps its
+ * caller waiting: we leave, and its poststop hook, which it runs then, starts another enforcer where containers are left. A
+ * conmon that waits keeps nobody, so we leave only where we hold nothing.
+ * Sets daemon->awaited; returns when to look again, UINT64_MAX where there is nothing to look for. */
+static uint64_t look_at_parent(struct daemon *daemon, uint64_t now_usec)
 {
+	pid_t parent = getppid();
 	bool last;
 
-	if (daemon->options.runtime == 0 || getppid() != daemon->options.runtime)
+	if (daemon->options.runtime == 0 || parent <= 1 ||
+	    (parent != daemon->options.runtime && skm_registry_count(daemon->server.registry) > 0)) {
+		daemon->was_last_child = false;
 		return UINT64_MAX;
+	}
 	if (now_usec < daemon->look_due_usec)
 		return daemon->look_due_usec;
-	last = are_last_child(daemon->options.runtime);
+	last = are_last_child(parent);
 	daemon->awaited = last && daemon->was_last_child; /* twice: between two of its own steps it may look so */
 	daemon->was_last_child = last;
-	daemon->look_due_usec = now_usec + RUNTIME_LOOK_USEC;
+	daemon->look_due_usec = now_usec + PARENT_LOOK_USEC;
 	return daemon->look_due_usec;
 }
 
@@ -197,13 +202,12 @@ static void run(struct daemon *daemon)
 	while (!daemon->stop) {
 		uint64_t now = skm_now_usec();
 		uint64_t due = skm_registry_run(daemon->server.registry, now);
-		uint64_t idle = idle_due(daemon, now), look = look_at_runtime(daemon, now);
+		uint64_t idle = idle_due(daemon, now), look = look_at_parent(daemon, now);
 
 		if (now >= idle)
 			return;
 		if (daemon->awaited) {
-			skm_log(LOG_INFO, "process %d, whose hook started us, waits for us to end: leaving",
-			        (int)daemon->options.runtime);
+			skm_log(LOG_INFO, "process %d, which has adopted us, waits for us to end: leaving", (int)getppid());
 			return;
 		}
 		if (look < idle)

@@ -19,7 +19,7 @@ static const char HELP[] = "usage: sockmemd [--idle SECONDS] [--on-demand] [--de
                            "  --idle SECONDS  end after SECONDS without a container; 0: never (default 60)\n"
                            "  --on-demand     how sockmem-hook starts it: moves to a cgroup of its own (/sockmem),\n"
                            "                  raises its priority, logs to syslog\n"
-                           "  --runtime PID   the runtime whose hook that was: where it is our parent and has no child\n"
+                           "  --runtime PID   the runtime whose hook that was: where it has adopted us and has no child\n"
                            "                  but us any more, it waits for us (crun run does), and we leave\n"
                            "  --debug         log more\n"
                            "  --help, --version\n"

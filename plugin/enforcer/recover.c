@@ -111,6 +111,9 @@ static void record_gone(struct skm_registry *registry, const struct skm_journal 
 	container->registry = registry;
 	container->report.decision.fair_cap_bytes = UINT64_MAX;
 	container->report.memory_max_bytes = UINT64_MAX;
+	/* what a percentage came to is not in the journal */
+	container->report.limit_bytes =
+	        journal->policy.tcpmem_limit.kind == SKM_SIZE_BYTES ? journal->policy.tcpmem_limit.value : UINT64_MAX;
 	memcpy(container->report.id, journal->id, sizeof(container->report.id));
 	snprintf(container->report.cgroup, sizeof(container->report.cgroup), "%s", journal->cgroup);
 	container->report.pid = journal->pid;

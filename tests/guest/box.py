@@ -66,13 +66,16 @@ def journals():
 
 
 def journal_of(container):
-    for path in journals():
-        try:
-            text = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):  # replaced or gone just now
-            continue
-        if text["id"] == container:
-            return text
+    """The journal of a container, or None. A folder that is read while a file of it is replaced may show neither, so: some tries."""
+    for _ in range(5):
+        for path in journals():
+            try:
+                text = json.loads(path.read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                continue
+            if text["id"] == container:
+                return text
+        time.sleep(0.02)
     return None
 
 
