@@ -171,16 +171,14 @@ class Box:
         return ask("inspect", self.name)
 
     def blast(self, *words, connections=50, to=world.CONTAINER4):
-        return self.here.start_peer(
-            "blast", "--to", to, "--port", PORT, "--connections", connections, *words, "--ready-file", self.here.dir / "dialled"
-        )
-
-    def accepted(self):
-        """The program's accepted connections, duplicated out of it: {cookie: socket}. They keep it from closing: drop them soon."""
-        return {cookie_of(one): one for one in self.sockets() if is_connection(one)}
+        """The peer's connections; here.dialled is there when all are made."""
+        self.here.dialled = self.here.dir / "dialled"
+        self.here.dialled.unlink(missing_ok=True)
+        words = ["--to", to, "--port", PORT, "--connections", connections, *words, "--ready-file", self.here.dialled]
+        return self.here.start_peer("blast", *words)
 
     def sockets(self):
-        """Its TCP sockets, duplicated by pidfd_getfd(2)."""
+        """Its sockets, duplicated by pidfd_getfd(2). They keep its connections open: close them soon."""
         pidfd = os.pidfd_open(self.pid)
         try:
             numbers = [int(p.name) for p in pathlib.Path(f"/proc/{self.pid}/fd").iterdir() if os.readlink(p).startswith("socket:")]
