@@ -6,7 +6,7 @@
 
 static const char CUT_MARK[] = "\xe2\x80\xa6"; /* … */
 
-static void format_text(char *text, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void format_text(char *text, const char *format, va_list args)
 {
 	int wanted = vsnprintf(text, SKM_ERR_TEXT_MAX, format, args);
 

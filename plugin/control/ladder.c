@@ -22,6 +22,9 @@ static const struct rung RUNGS[] = {
 
 #define LEAVE_BELOW_PERMYRIAD 1000
 
+/* Far above any step, and far enough below the type's end that a gap can be added. */
+#define OCCUPANCY_MAX (UINT32_MAX / 2)
+
 /* What may wait unsent in a socket: enough to keep a fast path busy between two wake-ups, no more than a fair share. */
 #define NOTSENT_MAX_BYTES (UINT64_C(128) << 10)
 #define NOTSENT_MIN_BYTES UINT64_C(4096)
@@ -30,7 +33,7 @@ uint32_t skm_control_occupancy(uint64_t sock_bytes, uint64_t limit_bytes)
 {
 	uint64_t permyriad = skm_scale(sock_bytes, SKM_PERMYRIAD, limit_bytes);
 
-	return permyriad > UINT32_MAX ? UINT32_MAX : (uint32_t)permyriad;
+	return permyriad > OCCUPANCY_MAX ? OCCUPANCY_MAX : (uint32_t)permyriad;
 }
 
 /* The highest step whose threshold, lowered by `below`, u has reached. */

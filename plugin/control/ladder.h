@@ -27,7 +27,7 @@ struct skm_ladder_state {
 	struct skm_decision decision; /* the last one */
 };
 
-/* Occupancy in permyriad, S / L, saturating at UINT32_MAX. */
+/* Occupancy in permyriad, S / L, saturating at UINT32_MAX / 2. */
 uint32_t skm_control_occupancy(uint64_t sock_bytes, uint64_t limit_bytes);
 
 /* Decides, keeps the decision in state and returns it. */

@@ -51,11 +51,14 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 
 uint64_t skm_control_pace_next(const struct skm_pace *pace, const struct skm_pace_question *question)
 {
-	bool burst = question->throttled || question->possible_bytes > question->limit_bytes;
-	uint64_t longest = burst ? SKM_PACE_BURST_USEC : SKM_PACE_REST_USEC;
+	bool possible = question->possible_bytes > question->limit_bytes;
+	uint64_t longest = question->throttled || possible ? SKM_PACE_BURST_USEC : SKM_PACE_REST_USEC;
 	uint64_t affordable = (uint64_t)pace->full_cost_usec * COST_SHARE * question->containers;
-	uint64_t next = longest;
+	uint64_t next;
 
+	if (possible && question->memory_full)
+		longest = SKM_PACE_BLIND_USEC;
+	next = longest;
 	if (pace->growth_bytes_per_sec > 0)
 		next = skm_scale(headroom(pace, question->limit_bytes), SKM_USEC_PER_SEC / 4, pace->growth_bytes_per_sec);
 	next = clamp(next, SKM_PACE_MIN_USEC, longest);

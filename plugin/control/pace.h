@@ -12,6 +12,7 @@
 #define SKM_PACE_MIN_USEC UINT64_C(2000)
 #define SKM_PACE_BURST_USEC UINT64_C(250000)
 #define SKM_PACE_REST_USEC UINT64_C(1000000)
+#define SKM_PACE_BLIND_USEC UINT64_C(20000)
 #define SKM_TRIPWIRE_MIN_USEC UINT64_C(10000)
 
 struct skm_pace {
@@ -32,11 +33,13 @@ struct skm_pace_question {
 	uint64_t possible_bytes; /* sockets × the buffer each may grow to */
 	uint32_t containers;     /* that the node's one per cent is shared among, at least 1 */
 	bool throttled;          /* a step above none */
+	bool memory_full;        /* memory.current stands at memory.max: the tripwire sees no growth there */
 };
 
 /* Microseconds from the last full look to the next: the time in which a quarter of the headroom can be used at the present
  * growth, (L - S) / (4 growth), within 2 ms and 1 s; 250 ms while throttled or while open sockets could pass the limit
- * together; and never so short that looking costs more than one per cent of a processor. */
+ * together; 20 ms while they could and memory.max is full (of page cache, say: sockets then grow at its cost, and memory.current
+ * stands still); and never so short that looking costs more than one per cent of a processor. */
 uint64_t skm_control_pace_next(const struct skm_pace *pace, const struct skm_pace_question *question);
 
 /* Microseconds between two looks at memory.current: 10 ms, longer where many containers share the one per cent. */

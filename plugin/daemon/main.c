@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -26,6 +27,8 @@
 /* Before a burst's senders, after real-time work. */
 #define NICE_ON_DEMAND (-10)
 #define OOM_SCORE_ON_DEMAND "-900"
+/* How long a new enforcer waits for the one before it to have put everything back. */
+#define JOURNAL_WAIT_USEC (UINT64_C(10) * SKM_USEC_PER_SEC)
 /* How often we look whether a process that has adopted us waits for us. */
 #define PARENT_LOOK_USEC (UINT64_C(100) * SKM_USEC_PER_MSEC)
 
@@ -213,18 +216,49 @@ static void run(struct daemon *daemon)
 		if (look < idle)
 			idle = look;
 		wait_and_handle(daemon, due < idle ? due : idle);
-		if (!daemon->settled && daemon->server.requests > 0) {
-			/* after the first answer: the hook that started us waits for it, with a container behind it */
+		if (!daemon->settled && (daemon->server.requests > 0 || skm_registry_count(daemon->server.registry) > 0)) {
+			/* after the first answer: the hook that started us waits for it, with a container behind it. Or with
+			 * what was adopted: a poststop hook starts us and asks for nothing. */
 			settle_in();
 			daemon->settled = true;
 		}
 	}
 }
 
+/* Some fourteen descriptors a container: the soft limit of 1,024 would end at seventy. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		skm_log(LOG_NOTICE, "RLIMIT_NOFILE %llu refused: %s", (unsigned long long)limit.rlim_max, strerror(errno));
+}
+
+/* An enforcer that leaves gives its socket up first and then puts values back: who follows it waits, or each would take the
+ * other's writes for foreign. The lock goes with the process. Returns its descriptor, or -1 where it could not be had. */
+static int wait_for_journal(void)
+{
+	cleanup_fd int fd = open(SKM_RUN_DIR "/journal.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	uint64_t deadline = skm_now_usec() + JOURNAL_WAIT_USEC;
+
+	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK || skm_now_usec() > deadline) {
+			skm_log(LOG_WARNING, "the enforcer before this one still holds the journal: going on without it");
+			return -1;
+		}
+		usleep(5000);
+	}
+	return skm_steal_fd(&fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct daemon daemon = {.epoll_fd = -1, .signal_fd = -1, .server.listen_fd = -1};
 	struct skm_err err = SKM_ERR_INIT;
+	cleanup_fd int journal_lock = -1;
 	int r = skm_daemon_options_parse(argc, argv, &daemon.options);
 
 	if (r >= 0)
@@ -236,6 +270,8 @@ int main(int argc, char **argv)
 		return 0; /* another one holds the socket: as good */
 	daemon.settled = !daemon.options.on_demand;
 	if (r == 0) {
+		raise_descriptors();
+		journal_lock = wait_for_journal();
 		skm_registry_recover(daemon.server.registry);
 		r = skm_serve_start(&daemon.server, &err);
 	}

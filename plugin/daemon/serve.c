@@ -19,6 +19,7 @@ struct client {
 static void drop_client(struct client *client)
 {
 	client->server->clients--;
+	skm_watch_remove(client->server->epoll_fd, client->fd);
 	close(client->fd);
 	free(client);
 }
@@ -158,6 +159,8 @@ static void listen_ready(struct skm_watch *watch, uint32_t events)
 	if (fd < 0) {
 		if (fd != -EAGAIN)
 			skm_log(LOG_WARNING, "%s", err.text);
+		if (fd == -EMFILE || fd == -ENFILE)
+			usleep(10000); /* the connection stays in the queue: not to spin on it */
 		return;
 	}
 	client = server->clients < SKM_CLIENTS_MAX ? calloc(1, sizeof(*client)) : NULL;

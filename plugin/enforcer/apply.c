@@ -70,7 +70,7 @@ static int check_foreign(struct skm_container *container, enum skm_netns_key key
 	                   spaced(known_text(container, key), was_text), spaced(now, now_text));
 	memcpy(container->journal.baseline[key], now, sizeof(now));
 	container->journal.written[key][0] = '\0';
-	container->backed_off[key] = true;
+	container->foreign[key] = true;
 	if (skm_journal_save(container, &err) < 0)
 		skm_container_tell(container, SKM_EVENT_TROUBLE, "%s", err.text);
 	return 1;
@@ -82,7 +82,8 @@ static void write_key(struct skm_container *container, enum skm_netns_key key, c
 	struct skm_err err = SKM_ERR_INIT;
 	char before[SKM_NETNS_TEXT_MAX], now[SKM_NETNS_TEXT_MAX], was[SKM_NETNS_TEXT_MAX];
 
-	if (container->backed_off[key] || strcmp(text, known_text(container, key)) == 0 || check_foreign(container, key))
+	if (container->foreign[key] || container->backed_off[key] || strcmp(text, known_text(container, key)) == 0 ||
+	    check_foreign(container, key))
 		return;
 	memcpy(before, known_text(container, key), sizeof(before));
 	if (skm_actuate_netns_write(&container->netns, key, text, &err) < 0) {
@@ -129,6 +130,7 @@ void skm_apply_restore_netns(struct skm_container *container)
 		char baseline[SKM_NETNS_TEXT_MAX];
 
 		memcpy(baseline, container->journal.baseline[key], sizeof(baseline));
+		container->backed_off[key] = false;
 		write_key(container, key, baseline);
 	}
 	if (container->report.sysctl_writes > writes)

@@ -65,6 +65,8 @@ static int resolve_limit(struct skm_report *report, struct skm_err *err)
 		        err, EINVAL,
 		        "tcpmem limit is a percentage, but the container has no memory.max; write a size such as 64Mi");
 	report->limit_bytes = skm_scale(report->memory_max_bytes, limit->value, SKM_PERMYRIAD);
+	if (report->limit_bytes == 0)
+		return skm_err_set(err, ERANGE, "tcpmem limit comes to 0 bytes of memory.max; write a larger share, or a size");
 	return 0;
 }
 
@@ -219,6 +221,12 @@ int skm_container_open(struct skm_registry *registry, struct skm_request *reques
 
 void skm_container_free(struct skm_container *container)
 {
+	int epoll_fd = skm_registry_epoll(container->registry);
+	const int watched[] = {container->squeezer.worker.fd, container->memcg.events, container->fds[SKM_FD_PID]};
+
+	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
+		if (watched[i] >= 0)
+			skm_watch_remove(epoll_fd, watched[i]);
 	skm_actuate_worker_stop(&container->squeezer.worker);
 	skm_probe_memcg_close(&container->memcg);
 	skm_probe_netns_close(&container->netns);

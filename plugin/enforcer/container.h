@@ -26,6 +26,7 @@ struct skm_squeezer {
 	uint64_t job_usec;      /* when the job under way was given */
 	uint64_t next_run_usec; /* no job before */
 	uint64_t interval_usec; /* between two jobs that found nothing new */
+	int failed_restores;    /* in a row */
 };
 
 struct skm_container {
@@ -46,7 +47,8 @@ struct skm_container {
 	struct skm_ladder_config ladder_config;
 	struct skm_ladder_state ladder;
 	uint64_t start_buffer_bytes;     /* tcp_rmem[1] while we hold the container */
-	bool backed_off[SKM_NETNS_KEYS]; /* someone else wrote it: left alone from then on */
+	bool foreign[SKM_NETNS_KEYS];    /* someone else wrote it: left alone from then on */
+	bool backed_off[SKM_NETNS_KEYS]; /* a write failed: not tried again until the baseline is put back */
 	struct skm_pace pace;
 	uint64_t next_full_usec, next_tripwire_usec;
 	struct skm_squeezer squeezer;

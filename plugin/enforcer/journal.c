@@ -36,18 +36,31 @@ static bool knows(const struct skm_journal *journal, uint64_t cookie)
 	return false;
 }
 
+/* The first are the longest squeezed: of connections that come and go, those that are most likely gone. */
+static void drop_oldest(struct skm_journal *journal, uint32_t count)
+{
+	journal->socket_count -= count;
+	memmove(journal->sockets, journal->sockets + count, journal->socket_count * sizeof(*journal->sockets));
+}
+
 int skm_journal_add_sockets(struct skm_container *container, const struct skm_socket_baseline *sockets, uint32_t count)
 {
 	struct skm_journal *journal = &container->journal;
 	struct skm_socket_baseline *larger = realloc(journal->sockets, (journal->socket_count + count) * sizeof(*larger));
+	int added = 0;
 
 	if (!larger)
 		return -ENOMEM;
 	journal->sockets = larger;
-	for (uint32_t i = 0; i < count; i++)
-		if (!knows(journal, sockets[i].cookie))
-			journal->sockets[journal->socket_count++] = sockets[i];
-	return 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (knows(journal, sockets[i].cookie))
+			continue;
+		journal->sockets[journal->socket_count++] = sockets[i];
+		added++;
+	}
+	if (journal->socket_count > SKM_JOURNAL_SOCKETS_MAX)
+		drop_oldest(journal, journal->socket_count - SKM_JOURNAL_SOCKETS_MAX);
+	return added;
 }
 
 void skm_journal_forget_sockets(struct skm_container *container)

@@ -11,7 +11,12 @@ int skm_journal_save(struct skm_container *container, struct skm_err *err);
 /* Removes it. */
 void skm_journal_drop(struct skm_container *container);
 
-/* Remembers the baselines of sockets that are not known yet, by cookie. Returns 0 or -ENOMEM. Does not save. */
+/* A container whose connections come and go above the limit would fill the journal: beyond this many the oldest are forgotten.
+ * Some 0.6 MiB of journal, well below what recovery reads. */
+#define SKM_JOURNAL_SOCKETS_MAX 16384
+
+/* Remembers the baselines of sockets that are not known yet, by cookie. Returns how many were new (none: nothing to save) or
+ * -ENOMEM. Does not save. */
 int skm_journal_add_sockets(struct skm_container *container, const struct skm_socket_baseline *sockets, uint32_t count);
 
 /* Forgets the sockets (they have their values back) and saves. */

@@ -11,6 +11,7 @@
 #include "enforcer/apply.h"
 #include "enforcer/record.h"
 #include "enforcer/registry.h"
+#include "probe/memcg.h"
 #include "probe/process.h"
 
 #include <errno.h>
@@ -49,17 +50,37 @@ static bool has_inode(int fd, uint64_t inode)
 	return fstat(fd, &st) == 0 && st.st_ino == inode;
 }
 
-/* A process of the container whose three descriptors match the journal: its init, or any other of its cgroup. */
+/* The container's cgroup as the journal names it, where it is still the same one and not empty. By path, not by where the init is
+ * now: systemd as init and engines in containers move themselves into a cgroup below. Returns a descriptor or -1. */
+static int open_living_cgroup(const struct skm_journal *journal)
+{
+	cleanup_fd int fd = open(journal->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct skm_memcg memcg = SKM_MEMCG_INIT;
+	int populated;
+
+	if (fd < 0 || !has_inode(fd, journal->cgroup_inode) || skm_probe_memcg_open(fd, &memcg, NULL) < 0)
+		return -1;
+	populated = skm_probe_memcg_populated(&memcg, NULL);
+	skm_probe_memcg_close(&memcg);
+	return populated == 1 ? skm_steal_fd(&fd) : -1;
+}
+
+/* Whether the container lives: its cgroup does, and its init, in the same network namespace. request gets the three descriptors.
+ */
 static bool open_living(const struct skm_journal *journal, struct skm_request *request)
 {
 	struct skm_process_fds fds;
+	int cgroup = open_living_cgroup(journal);
 
+	if (cgroup < 0)
+		return false;
+	request->fds[SKM_FD_CGROUP] = cgroup;
 	if (skm_probe_process_open(journal->pid, &fds, NULL) < 0)
 		return false;
 	request->fds[SKM_FD_PID] = fds.pidfd;
-	request->fds[SKM_FD_CGROUP] = fds.cgroup;
 	request->fds[SKM_FD_NETNS] = fds.netns;
-	return has_inode(fds.cgroup, journal->cgroup_inode) && has_inode(fds.netns, journal->netns_inode);
+	close(fds.cgroup);
+	return has_inode(fds.netns, journal->netns_inode);
 }
 
 static int open_named_netns(uint64_t inode)
@@ -80,24 +101,31 @@ static int open_named_netns(uint64_t inode)
 	return -1;
 }
 
-/* The container is gone; its namespace may live on under a name, and then has its values back. */
-static void restore_gone(const struct skm_journal *journal)
+/* Gives a namespace its values back. */
+static void restore_netns(const struct skm_journal *journal, int netns_fd)
 {
-	cleanup_fd int netns_fd = open_named_netns(journal->netns_inode);
 	struct skm_netns netns = SKM_NETNS_INIT;
 	struct skm_err err = SKM_ERR_INIT;
 
-	if (netns_fd < 0) {
-		skm_log(LOG_INFO, "%s: ended while no enforcer ran; its network namespace is gone with it", journal->id);
+	if (skm_probe_netns_open(netns_fd, true, &netns, &err) < 0) {
+		skm_log(LOG_WARNING, "%s: %s", journal->id, err.text);
 		return;
 	}
-	if (skm_probe_netns_open(netns_fd, true, &netns, &err) == 0) {
-		for (int key = 0; key < SKM_NETNS_KEYS; key++)
-			if (journal->baseline[key][0] && skm_actuate_netns_write(&netns, key, journal->baseline[key], &err) < 0)
-				skm_log(LOG_WARNING, "%s: %s", journal->id, err.text);
-		skm_log(LOG_INFO, "%s: ended while no enforcer ran; its network namespace has its values back", journal->id);
-	}
+	for (int key = 0; key < SKM_NETNS_KEYS; key++)
+		if (journal->baseline[key][0] && skm_actuate_netns_write(&netns, key, journal->baseline[key], &err) < 0)
+			skm_log(LOG_WARNING, "%s: %s", journal->id, err.text);
+	skm_log(LOG_INFO, "%s: its network namespace has its values back", journal->id);
 	skm_probe_netns_close(&netns);
+}
+
+/* The container is gone; its namespace may live on under a name. */
+static void restore_gone(const struct skm_journal *journal)
+{
+	cleanup_fd int netns_fd = open_named_netns(journal->netns_inode);
+
+	skm_log(LOG_INFO, "%s: ended while no enforcer ran", journal->id);
+	if (netns_fd >= 0)
+		restore_netns(journal, netns_fd);
 }
 
 /* The record of a container whose last hours nobody saw: it says so. */
@@ -159,6 +187,20 @@ static int adopt(struct skm_registry *registry, struct skm_request *request, str
 	return 0;
 }
 
+/* One that cannot be held any more (a percentage without memory.max, processors that came) is not left capped. */
+static void adopt_or_let_go(struct skm_registry *registry, struct skm_request *request, struct skm_journal *journal,
+                            const char *name)
+{
+	struct skm_err err = SKM_ERR_INIT;
+
+	if (adopt(registry, request, journal, name, &err) == 0)
+		return;
+	skm_log(LOG_WARNING, "%s: cannot be taken over and is let go: %s", journal->id, err.text);
+	if (request->fds[SKM_FD_NETNS] >= 0)
+		restore_netns(journal, request->fds[SKM_FD_NETNS]);
+	SKM_IGNORE(unlinkat(skm_registry_journal_dir(registry), name, 0) < 0); /* gone already is as good */
+}
+
 static void recover_one(struct skm_registry *registry, const char *name)
 {
 	int dirfd = skm_registry_journal_dir(registry);
@@ -178,8 +220,7 @@ static void recover_one(struct skm_registry *registry, const char *name)
 	if (strcmp(boot_id, journal.boot_id) != 0) {
 		unlinkat(dirfd, name, 0);
 	} else if (open_living(&journal, &request)) {
-		if (adopt(registry, &request, &journal, name, &err) < 0)
-			skm_log(LOG_WARNING, "%s: cannot be taken over: %s", journal.id, err.text);
+		adopt_or_let_go(registry, &request, &journal, name);
 	} else {
 		restore_gone(&journal);
 		record_gone(registry, &journal, name);

@@ -94,10 +94,12 @@ void skm_registry_close(struct skm_registry *registry, bool put_back)
 static bool has_ended(const struct skm_container *container)
 {
 	struct pollfd init = {.fd = container->fds[SKM_FD_PID], .events = POLLIN};
+	int populated;
 
 	if (poll(&init, 1, 0) == 0)
 		return false;
-	return skm_probe_memcg_populated(&container->memcg, NULL) <= 0;
+	populated = skm_probe_memcg_populated(&container->memcg, NULL);
+	return populated == 0 || populated == -ENODEV; /* any other failure tells nothing of the container */
 }
 
 static void pid_ready(struct skm_watch *watch, uint32_t events)

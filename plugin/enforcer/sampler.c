@@ -82,6 +82,7 @@ static void decide(struct skm_container *container, const struct skm_sample *sam
 
 static struct skm_pace_question pace_question(const struct skm_container *container, uint32_t containers)
 {
+	const struct skm_report *report = &container->report;
 	uint64_t each = container->ladder.decision.targets.rmem_max_bytes;
 
 	if (each == 0)
@@ -91,6 +92,8 @@ static struct skm_pace_question pace_question(const struct skm_container *contai
 	        .possible_bytes = container->report.sockets * each,
 	        .containers = containers,
 	        .throttled = container->ladder.decision.step != SKM_STEP_NONE,
+	        .memory_full = report->memory_max_bytes != UINT64_MAX &&
+	                       report->current_bytes + report->limit_bytes / 16 >= report->memory_max_bytes,
 	};
 }
 

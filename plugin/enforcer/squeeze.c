@@ -17,6 +17,8 @@
 /* The occupancy from which the worker stands ready. */
 #define ARM_PERMYRIAD 3500
 
+#define RESTORE_TRIES 4
+
 static void worker_ready(struct skm_watch *watch, uint32_t events);
 
 static void trouble(struct skm_container *container, const struct skm_err *err)
@@ -55,9 +57,9 @@ static void journal_batch(struct skm_container *container, const struct skm_work
 
 	if (r < 0)
 		r = skm_err_set_errno(&err, -r, "remember %" PRIu32 " sockets", message->count);
-	if (r == 0)
+	if (r > 0)
 		r = skm_journal_save(container, &err);
-	if (r == 0)
+	if (r >= 0)
 		r = skm_actuate_worker_go(&container->squeezer.worker, &err);
 	if (r < 0) {
 		/* without a journal nothing may be changed: the job is dropped with its worker */
@@ -87,14 +89,36 @@ static void tell_squeezed(struct skm_container *container, const struct skm_work
 		skm_container_tell(container, SKM_EVENT_TROUBLE, "squeezing open sockets: %s", message->trouble);
 }
 
+/* Whether sockets are left that have not got their buffers back and are to be tried again: a descriptor on its way between
+ * processes, a namespace that could not be entered. After some tries they are given up, and that is said. */
+static bool retry_restore(struct skm_container *container, const struct skm_worker_message *message)
+{
+	struct skm_squeezer *squeezer = &container->squeezer;
+	uint32_t left = message->failed + message->unreachable;
+
+	if (left == 0 && !message->trouble[0])
+		return false;
+	if (++squeezer->failed_restores < RESTORE_TRIES) {
+		squeezer->next_run_usec = skm_now_usec() + SKM_USEC_PER_SEC * (uint64_t)squeezer->failed_restores;
+		return true;
+	}
+	skm_container_tell(container, SKM_EVENT_TROUBLE, "%" PRIu32 " open sockets keep a squeezed buffer after %d tries: %s",
+	                   left, RESTORE_TRIES,
+	                   message->trouble[0] ? message->trouble : "held by no process that could be reached");
+	return false;
+}
+
 static void job_done(struct skm_container *container, const struct skm_worker_message *message)
 {
 	if (message->job == SKM_WORKER_SQUEEZE) {
 		tell_squeezed(container, message);
 		return;
 	}
+	if (retry_restore(container, message))
+		return;
 	skm_container_tell(container, SKM_EVENT_RESTORED, "%" PRIu32 " open sockets have their own buffers back",
 	                   message->changed);
+	container->squeezer.failed_restores = 0;
 	container->squeezer.cap_bytes = 0;
 	skm_journal_forget_sockets(container);
 }

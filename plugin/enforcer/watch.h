@@ -18,7 +18,8 @@ struct skm_watch {
 /* The struct that a watch lives in. */
 #define SKM_WATCH_OWNER(watch, type, member) ((type *)((char *)(watch)-offsetof(type, member)))
 
-/* Returns 0 or -errno of epoll_ctl with err set. A descriptor leaves the set when it is closed. */
+/* Returns 0 or -errno of epoll_ctl with err set. Take it out again before it is closed: a descriptor leaves the set by itself
+ * only when nobody holds a copy, and a worker that was just forked, or the client that sent it, may. */
 static inline int skm_watch_add(int epoll_fd, int fd, uint32_t events, struct skm_watch *watch, struct skm_err *err)
 {
 	struct epoll_event event = {.events = events, .data.ptr = watch};

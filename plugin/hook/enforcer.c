@@ -59,6 +59,7 @@ int skm_hook_register(const struct skm_hook_paths *paths, const struct skm_reque
                       struct skm_err *err)
 {
 	cleanup_fd int pidfd = -1;
+	uint64_t appear_usec = deadline_usec; /* until when somebody has to listen */
 	bool started = false, ended = false;
 
 	for (;;) {
@@ -67,7 +68,7 @@ int skm_hook_register(const struct skm_hook_paths *paths, const struct skm_reque
 
 		if (attempt == ANSWERED)
 			return r;
-		if (skm_now_usec() >= deadline_usec)
+		if (skm_now_usec() >= (attempt == ABSENT ? appear_usec : deadline_usec))
 			return give_up(paths, ended && attempt == ABSENT, err);
 		if (attempt == ABSENT && !started) {
 			started = true;
@@ -77,8 +78,8 @@ int skm_hook_register(const struct skm_hook_paths *paths, const struct skm_reque
 		}
 		if (started && !ended && (pidfd < 0 || has_ended(pidfd))) {
 			ended = true;
-			if (deadline_usec > skm_now_usec() + GRACE_USEC)
-				deadline_usec = skm_now_usec() + GRACE_USEC;
+			if (appear_usec > skm_now_usec() + GRACE_USEC)
+				appear_usec = skm_now_usec() + GRACE_USEC;
 		}
 		SKM_IGNORE(poll(NULL, 0, RETRY_MSEC)); /* a signal only shortens the pause */
 	}

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "enforcer/journal.h"
 #include "enforcer/record.h"
 #include "enforcer/registry.h"
 #include "skm-netns.h"
@@ -406,6 +407,24 @@ static void test_closing_gives_back_and_keeps_the_journal(void **state)
 	assert_int_equal(files_in(stage.journal), 1);
 }
 
+static void test_the_journal_of_sockets_is_bounded(void **state)
+{
+	struct skm_container container = {0};
+	struct skm_socket_baseline batch[64];
+	uint64_t cookie = 1;
+
+	(void)state;
+	for (int i = 0; i < SKM_JOURNAL_SOCKETS_MAX / 64 + 2; i++) {
+		for (int j = 0; j < 64; j++)
+			batch[j] = (struct skm_socket_baseline){.cookie = cookie++, .rcvbuf = 1000};
+		assert_int_equal(skm_journal_add_sockets(&container, batch, 64), 64);
+	}
+	assert_int_equal(skm_journal_add_sockets(&container, batch, 64), 0); /* known already: the first baseline counts */
+	assert_int_equal(container.journal.socket_count, SKM_JOURNAL_SOCKETS_MAX);
+	assert_int_equal(container.journal.sockets[SKM_JOURNAL_SOCKETS_MAX - 1].cookie, cookie - 1);
+	free(container.journal.sockets);
+}
+
 static void make_record(const char *name, size_t length)
 {
 	cleanup_fd int fd = openat(stage.ended, name, O_WRONLY | O_CREAT, 0600);
@@ -452,6 +471,7 @@ int main(void)
 	        STAGED(test_find_by_beginning),
 	        STAGED(test_closing_gives_back_and_keeps_the_journal),
 	        STAGED(test_records_are_bounded),
+	        cmocka_unit_test(test_the_journal_of_sockets_is_bounded),
 	};
 
 	skm_test_enter_new_netns();

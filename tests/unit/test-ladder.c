@@ -168,7 +168,20 @@ static void test_occupancy_saturates(void **state)
 {
 	(void)state;
 	assert_int_equal(skm_control_occupancy(LIMIT / 2, LIMIT), 5000);
-	assert_int_equal(skm_control_occupancy(UINT64_MAX, 1), UINT32_MAX);
+	assert_int_equal(skm_control_occupancy(UINT64_MAX, 1), UINT32_MAX / 2);
+}
+
+static void test_a_saturated_occupancy_stays_in_shed(void **state)
+{
+	struct skm_ladder_state ladder = {0};
+	struct skm_ladder_config tiny = CONFIG;
+	struct skm_sample sample = {.when_usec = 1, .sock_bytes = UINT64_MAX / 2, .sockets = 1};
+
+	(void)state;
+	tiny.limit_bytes = 1;
+	assert_int_equal(skm_control_decide(&tiny, &sample, &ladder)->step, SKM_STEP_SHED);
+	sample.when_usec += 5000000;
+	assert_int_equal(skm_control_decide(&tiny, &sample, &ladder)->step, SKM_STEP_SHED);
 }
 
 static void test_start_buffer(void **state)
@@ -208,6 +221,7 @@ int main(void)
 	        cmocka_unit_test(test_a_cap_above_the_baseline_is_the_baseline),
 	        cmocka_unit_test(test_grain),
 	        cmocka_unit_test(test_occupancy_saturates),
+	        cmocka_unit_test(test_a_saturated_occupancy_stays_in_shed),
 	        cmocka_unit_test(test_start_buffer),
 	        cmocka_unit_test(test_same_run_same_decisions),
 	};

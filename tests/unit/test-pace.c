@@ -40,6 +40,18 @@ static void test_sockets_that_could_burst(void **state)
 	assert_int_equal(skm_control_pace_next(&pace, &question), SKM_PACE_BURST_USEC);
 }
 
+static void test_a_full_memory_blinds_the_tripwire(void **state)
+{
+	struct skm_pace pace = pace_after(0, 0);
+	struct skm_pace_question question = REST;
+
+	(void)state;
+	question.memory_full = true;
+	assert_int_equal(skm_control_pace_next(&pace, &question), SKM_PACE_REST_USEC);
+	question.possible_bytes = LIMIT + 1;
+	assert_int_equal(skm_control_pace_next(&pace, &question), SKM_PACE_BLIND_USEC);
+}
+
 static void test_a_quarter_of_the_headroom(void **state)
 {
 	/* 8 MiB in 100 ms are 80 MiB/s; 24 MiB are free, a quarter is 6 MiB: 75 ms */
@@ -125,6 +137,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_at_rest_a_second),
 	        cmocka_unit_test(test_sockets_that_could_burst),
+	        cmocka_unit_test(test_a_full_memory_blinds_the_tripwire),
 	        cmocka_unit_test(test_a_quarter_of_the_headroom),
 	        cmocka_unit_test(test_the_shortest_is_two_milliseconds),
 	        cmocka_unit_test(test_one_per_cent_of_a_processor),
