@@ -59,7 +59,8 @@ def check_given_back(test, label, box, peer, baselines):
     connections, listeners = look_at_sockets(box)
     locked = [cookie for cookie, (_, lock) in connections.items() if lock]
     test.check(f"{label}: no socket is locked after the burst", len(connections) == 50 and not locked, f"{len(connections)}, {locked}")
-    short = {c: (connections[c][0], was) for c, was, _ in baselines if c in connections and connections[c][0] < was}
+    # SO_RCVBUF sets an even number, and newer kernels' autotuning odd ones: one byte may be lost
+    short = {c: (connections[c][0], was) for c, was, _ in baselines if c in connections and connections[c][0] < was - 1}
     test.check(f"{label}: each has at least the buffer that it had", not short, f"cookie: (now, before) {short}")
     test.check(f"{label}: no listener was ever locked", listeners and not any(listeners), listeners)
     journal = journal_of(box.name)
