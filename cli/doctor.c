@@ -165,7 +165,7 @@ static void print_hooks_file(const struct skm_hooks_file *file)
 	else
 		print_line("hooks file", "%s: %s", file->path, file->hook);
 	if (!file->read_by_default)
-		print_line("", "podman reads it with --hooks-dir, or once it is linked into /etc/containers/oci/hooks.d");
+		print_line("", "podman reads it with --hooks-dir, or once it is linked into /usr/share/containers/oci/hooks.d");
 }
 
 static void print_hooks(const struct findings *found)

@@ -63,7 +63,7 @@ int skm_cli_hooks_files(const char *own_folder, struct skm_hooks_file ret[SKM_HO
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		own_is_known = own_is_known || strcmp(known[i], own_folder) == 0;
-		look(known[i], true, &ret[count++]);
+		look(known[i], i == 0, &ret[count++]); /* podman 4.3.1 was seen to read the first alone, CRI-O reads both */
 	}
 	if (!own_is_known)
 		look(own_folder, false, &ret[count++]);
