@@ -31,6 +31,12 @@ def on_v1():
     return (CGROUP / "memory/memory.limit_in_bytes").exists() or (CGROUP / "memory/tasks").exists()
 
 
+def warm_up():
+    """Reads the programs from the disk once: in a guest that has just booted that takes longer than the hook has for all its work."""
+    for program in ("sockmemd", "sockmem", "runc", "crun"):
+        sh(program, "--version")
+
+
 def wait_for(condition, seconds, what):
     """Polls until condition() is true; raises with `what` when the time is over."""
     deadline = time.monotonic() + seconds
