@@ -8,6 +8,8 @@ import subprocess
 import threading
 import time
 
+import story
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # A step that says nothing for so long is told to be alive: images take minutes when they are made for the first time.
 QUIET_SEC = 30
@@ -64,6 +66,9 @@ def take(text, progress, rows, labels):
     message = json.loads(text)
     if "begin" in message:
         return "running " + labels(message["begin"])
+    if "again" in message:
+        progress(f"{labels(message['again'])}: peak sock {message['peak'] / 2**20:.1f} MiB, the senders made no burst; once more")
+        return "running " + labels(message["again"])
     if "error" in message:
         raise GuestFailed(f"{labels(message['name'])}: {message['error']}")
     rows.append(message)
@@ -73,7 +78,7 @@ def take(text, progress, rows, labels):
 
 def run_plan(kernel, cgroup, steps, progress, deadline, labels):
     """Boots a guest and runs the steps; returns story-data's rows. `labels` maps a step's name to words for a person."""
-    words = ["tests/vm/run", "--kernel", kernel, "--cgroup", cgroup, "--", "tests/guest/story-data", json.dumps(steps)]
+    words = ["tests/vm/run", "--kernel", kernel, "--cgroup", cgroup, "--", "tests/guest/story-data", json.dumps(steps), str(story.BURST_PEAK)]
     doing = f"preparing a guest with cgroup {cgroup} ({kernel} kernel)"
     progress(doing)
     process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
