@@ -16,7 +16,7 @@ enum skm_reason {
 	SKM_REASON_OCCUPANCY, /* u passed the step's entry */
 	SKM_REASON_HOLD,      /* u fell below the exit, the second has not passed yet; or u lies between exit and entry */
 	SKM_REASON_RELAXED,   /* u stayed below the exit long enough: one or more steps down */
-	SKM_REASON_BURST,     /* open sockets could together pass the limit before the next look */
+	SKM_REASON_BURST,     /* at its present growth u passes the cap step's entry before that step can work */
 	SKM_REASON_TOO_SMALL, /* the fair cap would be below one segment a connection */
 };
 extern const struct skm_names skm_reason_names;

@@ -6,10 +6,11 @@
 
 /* One look at a container. */
 struct skm_sample {
-	uint64_t when_usec;     /* CLOCK_MONOTONIC */
-	uint64_t sock_bytes;    /* S: `sock` of memory.stat */
-	uint64_t current_bytes; /* memory.current */
-	uint32_t sockets;       /* TCP sockets in use in the container's network namespace (sockstat, both families) */
+	uint64_t when_usec;            /* CLOCK_MONOTONIC */
+	uint64_t sock_bytes;           /* S: `sock` of memory.stat */
+	uint64_t current_bytes;        /* memory.current */
+	uint64_t growth_bytes_per_sec; /* of S since the look before; 0 where it fell */
+	uint32_t sockets;              /* TCP sockets in use in the container's network namespace (sockstat, both families) */
 };
 
 #endif

@@ -151,6 +151,33 @@ static void test_a_cap_above_the_baseline_is_the_baseline(void **state)
 	assert_int_equal(skm_control_decide(&CONFIG, &sample, &ladder)->targets.rmem_max_bytes, 0);
 }
 
+static void test_fast_growth_is_capped_early(void **state)
+{
+	const struct {
+		unsigned percent; /* S, of the limit */
+		unsigned growth;  /* in a tenth of a second, per cent of the limit */
+		enum skm_step step;
+	} cases[] = {
+	        {45, 25, SKM_STEP_CAP},  {45, 24, SKM_STEP_NONE}, {39, 90, SKM_STEP_NONE}, {60, 9, SKM_STEP_NONE},
+	        {45, 900, SKM_STEP_CAP}, {72, 90, SKM_STEP_CAP},  {69, 0, SKM_STEP_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct skm_ladder_state ladder = {0};
+		struct skm_sample sample = {
+		        .when_usec = 1,
+		        .sock_bytes = (LIMIT * cases[i].percent + 99) / 100,
+		        .growth_bytes_per_sec = (LIMIT * cases[i].growth + 9) / 10,
+		        .sockets = 50,
+		};
+
+		assert_int_equal(skm_control_decide(&CONFIG, &sample, &ladder)->step, cases[i].step);
+		if (cases[i].percent == 45 && cases[i].step == SKM_STEP_CAP)
+			assert_int_equal(ladder.decision.reason, SKM_REASON_BURST);
+	}
+}
+
 static void test_grain(void **state)
 {
 	(void)state;
@@ -219,6 +246,7 @@ int main(void)
 	        cmocka_unit_test(test_a_limit_too_small_is_said),
 	        cmocka_unit_test(test_without_sockets_nothing_is_capped),
 	        cmocka_unit_test(test_a_cap_above_the_baseline_is_the_baseline),
+	        cmocka_unit_test(test_fast_growth_is_capped_early),
 	        cmocka_unit_test(test_grain),
 	        cmocka_unit_test(test_occupancy_saturates),
 	        cmocka_unit_test(test_a_saturated_occupancy_stays_in_shed),
