@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const KEY_NAMES[SKM_NETNS_KEYS] = {"tcp_rmem", "tcp_wmem", "tcp_notsent_lowat"};
@@ -108,18 +109,29 @@ static void apply_triple(struct skm_container *container, enum skm_netns_key key
 	write_key(container, key, text);
 }
 
+static void apply_lowat(struct skm_container *container, uint64_t lowat)
+{
+	const char *baseline = container->journal.baseline[SKM_NETNS_NOTSENT_LOWAT];
+	const char *known = known_text(container, SKM_NETNS_NOTSENT_LOWAT);
+	uint64_t standing = strcmp(known, baseline) == 0 ? 0 : strtoull(known, NULL, 10);
+	char text[SKM_NETNS_TEXT_MAX];
+
+	if (skm_control_within_grain(standing, lowat))
+		return;
+	if (lowat > 0)
+		snprintf(text, sizeof(text), "%" PRIu64, lowat);
+	else
+		memcpy(text, baseline, sizeof(text));
+	write_key(container, SKM_NETNS_NOTSENT_LOWAT, text);
+}
+
 void skm_apply_netns(struct skm_container *container)
 {
 	const struct skm_netns_targets *targets = &container->ladder.decision.targets;
-	char text[SKM_NETNS_TEXT_MAX];
 
 	apply_triple(container, SKM_NETNS_TCP_RMEM, container->start_buffer_bytes, targets->rmem_max_bytes);
 	apply_triple(container, SKM_NETNS_TCP_WMEM, 0, targets->wmem_max_bytes);
-	if (targets->notsent_lowat_bytes > 0)
-		snprintf(text, sizeof(text), "%" PRIu64, targets->notsent_lowat_bytes);
-	else
-		memcpy(text, container->journal.baseline[SKM_NETNS_NOTSENT_LOWAT], sizeof(text));
-	write_key(container, SKM_NETNS_NOTSENT_LOWAT, text);
+	apply_lowat(container, targets->notsent_lowat_bytes);
 }
 
 void skm_apply_restore_netns(struct skm_container *container)
