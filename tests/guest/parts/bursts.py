@@ -29,7 +29,7 @@ def burst(here, runtime, name, annotations, seconds, **bundle):
     box = Box(here, runtime, name, annotations, "--rate", "20M", memory_max=None, **bundle).up()
     peer = box.blast("--duration", f"{seconds}s", "--stay", "60s")
     world.wait_for(here.dialled.exists, 10, "connections")
-    peer.over = time.monotonic() + seconds
+    peer.over = time.monotonic() + seconds + 0.5
     return box, peer
 
 
@@ -48,6 +48,12 @@ def look_at_sockets(box):
         close_all(sockets)
 
 
+def unsent(here):
+    """Bytes that wait in the peer's sockets (ss shows Recv-Q, Send-Q)."""
+    lines = world.sh("ip", "netns", "exec", here.peer, "ss", "-tnH", "state", "established").splitlines()
+    return sum(int(line.split()[1]) for line in lines)
+
+
 def is_at_rest(box):
     return not squeezed(box.name) and box.inspect()["decision"]["step"] == "none"
 
@@ -55,6 +61,7 @@ def is_at_rest(box):
 def check_given_back(test, label, box, peer, baselines):
     """After the burst, in which all of it may be given back and taken again: sockets have what they had, and nothing is locked."""
     time.sleep(max(0.0, peer.over - time.monotonic()))
+    world.wait_for(lambda: unsent(box.here) == 0, 20, "end of what the peer has still to send")
     world.wait_for(lambda: is_at_rest(box), 20, "end of the squeezing")
     connections, listeners = look_at_sockets(box)
     locked = [cookie for cookie, (_, lock) in connections.items() if lock]
