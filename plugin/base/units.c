@@ -154,6 +154,8 @@ const char *skm_size_format(const struct skm_size *size, char buffer[SKM_SIZE_TE
 
 	if (size->kind == SKM_SIZE_MAX) {
 		snprintf(buffer, SKM_SIZE_TEXT_MAX, "max");
+	} else if (size->kind == SKM_SIZE_PROGRAM) {
+		snprintf(buffer, SKM_SIZE_TEXT_MAX, size->value == 1 ? "exe" : "%" PRIu64 "*exe", size->value);
 	} else if (size->kind == SKM_SIZE_PERCENT) {
 		snprintf(buffer, SKM_SIZE_TEXT_MAX, "%g%%", (double)size->value / 100);
 	} else {

@@ -16,12 +16,13 @@
 enum skm_size_kind {
 	SKM_SIZE_BYTES,
 	SKM_SIZE_PERCENT, /* of the container's memory.max, in permyriad: "12.5%" is 1250 */
-	SKM_SIZE_MAX      /* no limit */
+	SKM_SIZE_MAX,     /* no limit */
+	SKM_SIZE_PROGRAM  /* that many times the size of the container's program file: "exe", "2*exe" */
 };
 
 struct skm_size {
 	enum skm_size_kind kind;
-	uint64_t value; /* bytes, or permyriad; 0 for max */
+	uint64_t value; /* bytes, permyriad, or times; 0 for max */
 };
 
 /* Parses all of `text` (length bytes, need not end in NUL): "64Mi", "64M", "67108864", "1.5Gi", "12%", "max".
@@ -31,7 +32,8 @@ struct skm_size {
  * -ERANGE, likewise, for more than INT64_MAX bytes, zero, or a percentage not in (0, 100]. */
 int skm_size_parse(const char *text, size_t length, struct skm_size *ret, const char **ret_reason);
 
-/* Writes the shortest exact form: "64Mi", "67108865", "12.5%", "max". buffer: at least SKM_SIZE_TEXT_MAX. Returns buffer. */
+/* Writes the shortest exact form: "64Mi", "67108865", "12.5%", "max", "2*exe". buffer: at least SKM_SIZE_TEXT_MAX. Returns
+ * buffer. */
 #define SKM_SIZE_TEXT_MAX 32
 const char *skm_size_format(const struct skm_size *size, char buffer[SKM_SIZE_TEXT_MAX]);
 

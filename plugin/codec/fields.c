@@ -46,6 +46,17 @@ static void write_uint(struct skm_writer *writer, const struct skm_field *field,
 		skm_writer_uint(writer, field->key, value);
 }
 
+static void write_texts(struct skm_writer *writer, const struct skm_field *field, const void *base)
+{
+	const char *row = (const char *)base + field->offset;
+	uint32_t count = *(const uint32_t *)((const char *)base + field->count_offset);
+
+	skm_writer_array(writer, field->key);
+	for (uint32_t i = 0; i < count && i < field->rows; i++)
+		skm_writer_text(writer, NULL, row + i * field->size);
+	skm_writer_end(writer);
+}
+
 static void write_field(struct skm_writer *writer, const struct skm_field *field, const void *base)
 {
 	const void *member = (const char *)base + field->offset;
@@ -73,6 +84,9 @@ static void write_field(struct skm_writer *writer, const struct skm_field *field
 		break;
 	case SKM_FIELD_POLICY:
 		skm_policy_write(writer, field->key, member);
+		break;
+	case SKM_FIELD_TEXTS:
+		write_texts(writer, field, base);
 		break;
 	case SKM_FIELD_OBJECT:
 		skm_writer_object(writer, field->key);
@@ -137,6 +151,28 @@ static int read_share(const struct skm_place *place, struct json_object *value, 
 	return 0;
 }
 
+static int read_texts(const struct skm_place *place, struct json_object *array, const struct skm_field *field, void *base,
+                      struct skm_err *err)
+{
+	char *row = (char *)base + field->offset;
+	size_t count;
+
+	if (!json_object_is_type(array, json_type_array))
+		return skm_place_fail(place, err, "%s, wanted an array", skm_value_kind(array));
+	count = json_object_array_length(array);
+	if (count > field->rows)
+		return skm_place_fail(place, err, "%zu elements, wanted at most %zu", count, field->rows);
+	for (size_t i = 0; i < count; i++) {
+		struct skm_place inside = SKM_PLACE_INDEX(place, i);
+		int r = skm_value_text(&inside, json_object_array_get_idx(array, i), row + i * field->size, field->size, err);
+
+		if (r < 0)
+			return r;
+	}
+	*(uint32_t *)((char *)base + field->count_offset) = (uint32_t)count;
+	return 0;
+}
+
 static int read_field(const struct skm_place *place, struct json_object *value, const struct skm_field *field, void *base,
                       struct skm_err *err)
 {
@@ -159,6 +195,8 @@ static int read_field(const struct skm_place *place, struct json_object *value, 
 		return read_share(place, value, field, member, err);
 	case SKM_FIELD_POLICY:
 		return skm_policy_read(place, value, member, err);
+	case SKM_FIELD_TEXTS:
+		return read_texts(place, value, field, base, err);
 	case SKM_FIELD_OBJECT:
 		return skm_fields_read(place, value, field->inside, base, err);
 	}

@@ -23,6 +23,7 @@ enum skm_field_kind {
 	SKM_FIELD_WORD,  /* an enum, by its name table */
 	SKM_FIELD_SHARE, /* uint32_t permyriad, a number with up to four decimals in JSON */
 	SKM_FIELD_POLICY,
+	SKM_FIELD_TEXTS,  /* char[rows][size], and how many of the rows are in use, uint32_t at count_offset: an array of texts */
 	SKM_FIELD_OBJECT, /* an object in JSON whose fields are members of the same struct */
 };
 
@@ -31,7 +32,7 @@ struct skm_fields;
 struct skm_field {
 	const char *key;
 	enum skm_field_kind kind;
-	size_t offset, size;
+	size_t offset, size, rows, count_offset;
 	const struct skm_names *names;
 	const struct skm_fields *inside;
 	bool nullable; /* U64: the value `none` is null in JSON */
@@ -85,6 +86,13 @@ struct skm_fields {
 #define SKM_POLICY(key, type, member)                                                                                            \
 	{                                                                                                                        \
 		SKM_MEMBER_FIELD(SKM_FIELD_POLICY, key, type, member)                                                            \
+	}
+#define SKM_TEXTS(key_, type, member, count_member)                                                                              \
+	{                                                                                                                        \
+		.key = (key_), .kind = SKM_FIELD_TEXTS, .offset = offsetof(type, member),                                        \
+		.size = sizeof(((type *)NULL)->member[0]),                                                                       \
+		.rows = sizeof(((type *)NULL)->member) / sizeof(((type *)NULL)->member[0]),                                      \
+		.count_offset = offsetof(type, count_member),                                                                    \
 	}
 #define SKM_OBJECT(key_, inside_)                                                                                                \
 	{                                                                                                                        \

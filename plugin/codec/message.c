@@ -16,6 +16,9 @@ static const struct skm_field request_table[] = {
         SKM_TEXT("id", struct skm_request, id),
         SKM_PID("pid", struct skm_request, pid),
         SKM_POLICY("policy", struct skm_request, policy),
+        SKM_U64("program_bytes", struct skm_request, program_bytes),
+        SKM_U64("kernel_tcp_bytes", struct skm_request, kernel_tcp_bytes),
+        SKM_BOOL("force", struct skm_request, force),
 };
 static const struct skm_fields request_fields = SKM_FIELDS(request_table);
 
@@ -35,7 +38,7 @@ char *skm_codec_request_format(const struct skm_request *request)
 
 static bool needs_id(enum skm_verb verb)
 {
-	return verb == SKM_VERB_REGISTER || verb == SKM_VERB_RELEASE || verb == SKM_VERB_INSPECT;
+	return verb == SKM_VERB_REGISTER || verb == SKM_VERB_RELEASE || verb == SKM_VERB_INSPECT || verb == SKM_VERB_SET;
 }
 
 int skm_codec_request_parse(const char *text, size_t length, struct skm_request *ret, struct skm_err *err)

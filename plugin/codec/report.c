@@ -21,6 +21,37 @@ static const struct skm_field decision_table[] = {
 };
 static const struct skm_fields decision_fields = SKM_FIELDS(decision_table);
 
+/* One size each: what was asked for and what is enforced; null is max. */
+#define IN_FORCE(name, index)                                                                                                    \
+	static const struct skm_field name##_table[] = {                                                                         \
+	        SKM_BOOL("set", struct skm_report, in_force[index].set),                                                         \
+	        SKM_BOOL("cut", struct skm_report, in_force[index].cut),                                                         \
+	        SKM_U64_OR_NULL("asked_bytes", struct skm_report, in_force[index].asked_bytes, UINT64_MAX),                      \
+	        SKM_U64_OR_NULL("bytes", struct skm_report, in_force[index].bytes, UINT64_MAX),                                  \
+	};                                                                                                                       \
+	static const struct skm_fields name##_fields = SKM_FIELDS(name##_table)
+
+IN_FORCE(limit, 0);
+IN_FORCE(min, 1 + SKM_MEMORY_FILE_MIN);
+IN_FORCE(low, 1 + SKM_MEMORY_FILE_LOW);
+IN_FORCE(high, 1 + SKM_MEMORY_FILE_HIGH);
+IN_FORCE(max, 1 + SKM_MEMORY_FILE_MAX);
+
+static const struct skm_field in_force_table[] = {
+        SKM_OBJECT("tcpmem.limit", limit_fields), SKM_OBJECT("memory.min", min_fields), SKM_OBJECT("memory.low", low_fields),
+        SKM_OBJECT("memory.high", high_fields),   SKM_OBJECT("memory.max", max_fields),
+};
+static const struct skm_fields in_force_fields = SKM_FIELDS(in_force_table);
+
+static const struct skm_field protection_table[] = {
+        SKM_BOOL("known", struct skm_report, protection.known),
+        SKM_U64_OR_NULL("effective_min_bytes", struct skm_report, protection.effective_min_bytes, UINT64_MAX),
+        SKM_U64_OR_NULL("effective_low_bytes", struct skm_report, protection.effective_low_bytes, UINT64_MAX),
+        SKM_TEXT("cut_by", struct skm_report, protection.cut_by),
+        SKM_TEXT("shared_with", struct skm_report, protection.shared_with),
+};
+static const struct skm_fields protection_fields = SKM_FIELDS(protection_table);
+
 static const struct skm_field report_table[] = {
         SKM_VERSION_FIELD,
         SKM_TEXT("id", struct skm_report, id),
@@ -48,6 +79,14 @@ static const struct skm_field report_table[] = {
         SKM_U64("over_limit", struct skm_report, over_limit),
         SKM_U64("throttled_usec", struct skm_report, throttled_usec),
         SKM_U64("oom_kills", struct skm_report, oom_kills),
+        SKM_OBJECT("in_force", in_force_fields),
+        SKM_U64_OR_NULL("kernel_tcp_bytes", struct skm_report, kernel_tcp_bytes, 0),
+        SKM_U64_OR_NULL("program_bytes", struct skm_report, program_bytes, 0),
+        SKM_OBJECT("protection", protection_fields),
+        SKM_U64("memory_writes", struct skm_report, memory_writes),
+        SKM_U64("memory_reasserted", struct skm_report, memory_reasserted),
+        SKM_U64("memory_taken_over", struct skm_report, memory_taken_over),
+        SKM_TEXTS("skipped", struct skm_report, skipped, skipped_count),
         SKM_U32("events", struct skm_report, events),
         SKM_U32("events_lost", struct skm_report, events_lost),
 };

@@ -118,6 +118,9 @@ static int run_request(struct skm_server *server, struct skm_request *request, c
 	case SKM_VERB_PING:
 		*ret = answer_ping(server);
 		break;
+	case SKM_VERB_SET:
+	case SKM_VERB_GIVE_BACK:
+		return skm_err_set(err, EOPNOTSUPP, "%s is not in this build", skm_name_of(&skm_verb_names, request->verb));
 	}
 	return *ret ? 0 : skm_err_set(err, ENOMEM, "out of memory");
 }

@@ -10,11 +10,20 @@
 	static const char *const name##_words[] = {__VA_ARGS__};                                                                 \
 	const struct skm_names name = {name##_words, sizeof(name##_words) / sizeof(*name##_words)}
 
-TABLE(skm_mode_names, "auto", "soft", "observe");
-TABLE(skm_policy_source_names, "none", SKM_ANNOTATION_POLICY, SKM_ANNOTATION_TCPMEM);
+TABLE(skm_mode_names, "auto", "hard", "soft", "observe", "v1");
+TABLE(skm_scope_names, "container", "pod");
+TABLE(skm_on_error_names, "unset", "fail", "warn");
+TABLE(skm_policy_source_names, "none", "io.sockmem.policy.container", SKM_ANNOTATION_POLICY, SKM_ANNOTATION_PROFILE,
+      SKM_ANNOTATION_TCPMEM, "kernelTCP", "defaults", "administrator");
+TABLE(skm_policy_key_names, "tcpmem.limit", "tcpmem.mode", "tcpmem.scope", "memory.min", "memory.low", "memory.high",
+      "memory.max", "memory.propagate", "throttle.sysctl", "throttle.sockets", "throttle.tc", "throttle.reclaim",
+      "throttle.destroy", "throttle.protocols", "throttle.floor", "throttle.egress", "pressure.some", "pressure.window",
+      "onError");
+TABLE(skm_memory_file_names, "memory.min", "memory.low", "memory.high", "memory.max");
+TABLE(skm_protocol_names, "tcp", "udp");
 TABLE(skm_step_names, "none", "cap", "squeeze", "shed");
 TABLE(skm_reason_names, "rest", "occupancy", "hold", "relaxed", "burst", "too-small");
 TABLE(skm_event_kind_names, "registered", "step", "sysctl", "squeezed", "restored", "foreign-write", "trouble", "adopted",
-      "oom-kill", "ended");
+      "oom-kill", "ended", "policy", "memory");
 TABLE(skm_backend_names, "soft", "observe");
-TABLE(skm_verb_names, "register", "release", "list", "inspect", "events", "ping");
+TABLE(skm_verb_names, "register", "release", "list", "inspect", "events", "ping", "set", "give-back");

@@ -15,6 +15,26 @@
 enum skm_backend { SKM_BACKEND_SOFT, SKM_BACKEND_OBSERVE };
 extern const struct skm_names skm_backend_names;
 
+/* One size of the policy as it is in force. */
+struct skm_in_force {
+	bool set;             /* the policy has it */
+	bool cut;             /* a ceiling of the node cut it */
+	uint64_t asked_bytes; /* what the policy's size came to; UINT64_MAX: max */
+	uint64_t bytes;       /* what is enforced */
+};
+
+/* What is not applied of a policy, and why: "netns sysctls: …". */
+#define SKM_SKIPPED_MAX 8
+#define SKM_SKIPPED_TEXT_MAX 200
+
+/* What the memory controller makes of the policy's min and low. */
+struct skm_protection {
+	bool known;
+	uint64_t effective_min_bytes, effective_low_bytes; /* as the kernel would compute them now */
+	char cut_by[256];      /* the ancestor that leaves less than was asked, empty where none does */
+	char shared_with[256]; /* names of siblings that have a share of the same parent's protection; cut with "…" */
+};
+
 struct skm_report {
 	char id[SKM_ID_MAX + 1];
 	char cgroup[PATH_MAX]; /* as the host sees it */
@@ -39,6 +59,17 @@ struct skm_report {
 	uint64_t over_limit;     /* samples above the limit: the counterpart of v1's failcnt */
 	uint64_t throttled_usec; /* time spent in a step above none */
 	uint64_t oom_kills;      /* memory.events oom_kill since the start */
+
+	/* The sizes of the policy: index 0 is tcpmem.limit, 1 + enum skm_memory_file the memory controller's. */
+	struct skm_in_force in_force[1 + SKM_MEMORY_FILES];
+	uint64_t kernel_tcp_bytes; /* what kernelTCP of config.json says beside the policy; 0: nothing */
+	uint64_t program_bytes;    /* size of the container's program file; 0: not known */
+	struct skm_protection protection;
+	uint64_t memory_writes;     /* to files of the memory controller */
+	uint64_t memory_reasserted; /* values that others rewrote and that were put back to the policy's */
+	uint64_t memory_taken_over; /* stricter values of others that were kept */
+	uint32_t skipped_count;
+	char skipped[SKM_SKIPPED_MAX][SKM_SKIPPED_TEXT_MAX];
 	uint32_t events, events_lost;
 };
 

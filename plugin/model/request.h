@@ -16,6 +16,8 @@ enum skm_verb {
 	SKM_VERB_INSPECT,  /* id or a unique beginning of one: answers one report */
 	SKM_VERB_EVENTS,   /* id, or none for all: answers an array of events, oldest first */
 	SKM_VERB_PING,     /* answers the enforcer's version, pid and start */
+	SKM_VERB_SET,      /* id, policy, force: another policy for a container that is held; all of it or nothing */
+	SKM_VERB_GIVE_BACK /* id, or none for all: everything is put back and the container let go, though it lives */
 };
 extern const struct skm_names skm_verb_names;
 
@@ -27,10 +29,13 @@ struct skm_request {
 	char id[SKM_ID_MAX + 1];
 	pid_t pid;
 	struct skm_policy policy;
-	int fds[SKM_FD_COUNT]; /* owned by whoever holds the struct; -1 where there is none */
+	uint64_t program_bytes;    /* size of the container's program file; 0: not known */
+	uint64_t kernel_tcp_bytes; /* what kernelTCP of config.json says beside the policy; 0: nothing */
+	bool force;                /* set: memory.max may be lowered below what is in use */
+	int fds[SKM_FD_COUNT];     /* owned by whoever holds the struct; -1 where there is none */
 };
 
-#define SKM_REQUEST_INIT ((struct skm_request){.policy = {.tcpmem_limit = {.kind = SKM_SIZE_MAX}}, .fds = {-1, -1, -1}})
+#define SKM_REQUEST_INIT ((struct skm_request){.policy = SKM_POLICY_INIT, .fds = {-1, -1, -1}})
 
 /* The fixed places of a host. They are root's (mode 0700); no part of a name in them comes from a container. */
 #define SKM_RUN_DIR "/run/sockmem"
