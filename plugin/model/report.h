@@ -12,16 +12,25 @@
 #include <sys/types.h>
 
 /* The backend that holds the limit, after `auto` was resolved. */
-enum skm_backend { SKM_BACKEND_SOFT, SKM_BACKEND_OBSERVE };
+/* none: the policy has no limit on sockets, only other values. */
+enum skm_backend { SKM_BACKEND_SOFT, SKM_BACKEND_OBSERVE, SKM_BACKEND_NONE };
 extern const struct skm_names skm_backend_names;
+
+/* What made a size smaller than it was asked for. */
+enum skm_cut { SKM_CUT_NOTHING, SKM_CUT_CEILING, SKM_CUT_RUNTIME };
+extern const struct skm_names skm_cut_names; /* "nothing", "ceiling": of the node file, "runtime": what the runtime itself set */
 
 /* One size of the policy as it is in force. */
 struct skm_in_force {
-	bool set;             /* the policy has it */
-	bool cut;             /* a ceiling of the node cut it */
+	bool set; /* the policy has it */
+	bool cut; /* it was asked for larger */
+	enum skm_cut cut_by;
 	uint64_t asked_bytes; /* what the policy's size came to; UINT64_MAX: max */
 	uint64_t bytes;       /* what is enforced */
 };
+
+/* The sizes of a policy: its limit, then the memory controller's files. */
+enum { SKM_IN_FORCE_LIMIT, SKM_IN_FORCE_MEMORY, SKM_IN_FORCE_COUNT = SKM_IN_FORCE_MEMORY + SKM_MEMORY_FILES };
 
 /* What is not applied of a policy, and why: "netns sysctls: …". */
 #define SKM_SKIPPED_MAX 8
@@ -60,10 +69,10 @@ struct skm_report {
 	uint64_t throttled_usec; /* time spent in a step above none */
 	uint64_t oom_kills;      /* memory.events oom_kill since the start */
 
-	/* The sizes of the policy: index 0 is tcpmem.limit, 1 + enum skm_memory_file the memory controller's. */
-	struct skm_in_force in_force[1 + SKM_MEMORY_FILES];
-	uint64_t kernel_tcp_bytes; /* what kernelTCP of config.json says beside the policy; 0: nothing */
-	uint64_t program_bytes;    /* size of the container's program file; 0: not known */
+	struct skm_in_force in_force[SKM_IN_FORCE_COUNT];
+	enum skm_policy_source sources[SKM_POLICY_KEYS]; /* where each value of the policy came from; none: built in */
+	uint64_t kernel_tcp_bytes;                       /* what kernelTCP of config.json says beside the policy; 0: nothing */
+	uint64_t program_bytes;                          /* size of the container's program file; 0: not known */
 	struct skm_protection protection;
 	uint64_t memory_writes;     /* to files of the memory controller */
 	uint64_t memory_reasserted; /* values that others rewrote and that were put back to the policy's */
