@@ -296,9 +296,13 @@ static bool has_to_be_unique(const struct skm_json_rules *rules, const char *key
 {
 	if (!rules->unique_keys)
 		return true;
-	for (const char *const *unique = rules->unique_keys; *unique; unique++)
-		if (strcmp(*unique, key) == 0)
+	for (const char *const *unique = rules->unique_keys; *unique; unique++) {
+		size_t length = strlen(*unique);
+		bool is_beginning = (*unique)[length - 1] == '.';
+
+		if (is_beginning ? strncmp(*unique, key, length) == 0 : strcmp(*unique, key) == 0)
 			return true;
+	}
 	return false;
 }
 

@@ -15,7 +15,8 @@ struct skm_json_rules {
 	const char *right; /* what would be right, for a text that is no such document at all */
 	size_t text_max;
 	unsigned int depth_max; /* objects and arrays inside each other; at most 64, for the stack's sake */
-	/* The keys that may not stand twice in one object, ended by NULL; NULL: none may. Of other keys the last one counts. */
+	/* The keys that may not stand twice in one object, ended by NULL; NULL: none may. One that ends with '.' stands for all
+	 * that begin with it. Of other keys the last one counts. */
 	const char *const *unique_keys;
 };
 

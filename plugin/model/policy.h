@@ -7,6 +7,7 @@
 #include "model/names.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* How the limit is held. What a host or this build cannot do is the enforcer's to refuse, not the parser's. */
@@ -76,6 +77,11 @@ struct skm_throttle {
 };
 
 #define SKM_PROFILE_MAX 63 /* a label value of Kubernetes is no longer, and channels that cut do not cut before that */
+
+/* What a profile's name may be, in the node file and in the annotation: a label value of Kubernetes, which no channel has to
+ * quote. 1 to SKM_PROFILE_MAX letters, digits, '-', '_' and '.', the first and the last a letter or a digit. ret_reason: what is
+ * wrong with one that is not. */
+bool skm_policy_is_profile_name(const char *text, size_t length, const char **ret_reason);
 
 struct skm_policy {
 	uint32_t set;                 /* SKM_KEY_BIT of each value that the document had; the others are defaults */

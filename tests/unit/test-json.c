@@ -185,6 +185,11 @@ static void test_only_some_keys_unique(void **state)
 	text = skm_json_text(value, false);
 	assert_string_equal(text, "{\"x\":{}}");
 	assert_int_equal(read_exactly("{\"id\":1,\"id\":1}", 15, &rules, &none, NULL), -EINVAL);
+	skm_json_cleanup(&value);
+	rules.unique_keys = (const char *const[]){"x.", NULL};
+	assert_int_equal(read_exactly("{\"x\":1,\"x\":1}", 13, &rules, &value, NULL), 0);
+	assert_int_equal(read_exactly("{\"x.\":1,\"x.\":1}", 15, &rules, &none, NULL), -EINVAL);
+	assert_int_equal(read_exactly("{\"x.a\":1,\"x.a\":1}", 17, &rules, &none, NULL), -EINVAL);
 }
 
 int main(void)
