@@ -2,6 +2,7 @@
 #include "codec/journal.h"
 
 #include "codec/fields.h"
+#include "codec/grant.h"
 #include "codec/json.h"
 #include "model/request.h"
 
@@ -28,6 +29,8 @@ static const struct skm_field sysctl_table[] = {
 };
 static const struct skm_fields sysctl_fields = SKM_FIELDS(sysctl_table);
 
+SKM_GRANT_FIELDS(struct skm_journal);
+
 static const struct skm_field container_table[] = {
         SKM_VERSION_FIELD,
         SKM_TEXT("id", struct skm_journal, id),
@@ -37,6 +40,10 @@ static const struct skm_field container_table[] = {
         SKM_U64("netns_inode", struct skm_journal, netns_inode),
         SKM_TEXT("cgroup", struct skm_journal, cgroup),
         SKM_POLICY("policy", struct skm_journal, policy),
+        SKM_OBJECT("in_force", in_force_fields),
+        SKM_OBJECT("sources", sources_fields),
+        SKM_U64("kernel_tcp_bytes", struct skm_journal, kernel_tcp_bytes),
+        SKM_U64("program_bytes", struct skm_journal, program_bytes),
         SKM_U64("started_realtime_usec", struct skm_journal, started_realtime_usec),
         SKM_OBJECT("sysctls", sysctl_fields),
 };

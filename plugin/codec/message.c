@@ -18,6 +18,7 @@ static const struct skm_field request_table[] = {
         SKM_POLICY("policy", struct skm_request, policy),
         SKM_U64("program_bytes", struct skm_request, program_bytes),
         SKM_U64("kernel_tcp_bytes", struct skm_request, kernel_tcp_bytes),
+        SKM_BOOL("limit_only", struct skm_request, limit_only),
         SKM_BOOL("force", struct skm_request, force),
 };
 static const struct skm_fields request_fields = SKM_FIELDS(request_table);

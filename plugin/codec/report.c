@@ -2,6 +2,7 @@
 /* What `inspect` and `list` show. The keys are schemas/inspect.schema.json. */
 #include "codec/report.h"
 
+#include "codec/grant.h"
 #include "codec/message.h"
 
 static const struct skm_field target_table[] = {
@@ -21,54 +22,7 @@ static const struct skm_field decision_table[] = {
 };
 static const struct skm_fields decision_fields = SKM_FIELDS(decision_table);
 
-/* One size each: what was asked for and what is enforced; null is max. */
-#define IN_FORCE(name, index)                                                                                                    \
-	static const struct skm_field name##_table[] = {                                                                         \
-	        SKM_BOOL("set", struct skm_report, in_force[index].set),                                                         \
-	        SKM_BOOL("cut", struct skm_report, in_force[index].cut),                                                         \
-	        SKM_WORD("cut_by", struct skm_report, in_force[index].cut_by, skm_cut_names),                                    \
-	        SKM_U64_OR_NULL("asked_bytes", struct skm_report, in_force[index].asked_bytes, UINT64_MAX),                      \
-	        SKM_U64_OR_NULL("bytes", struct skm_report, in_force[index].bytes, UINT64_MAX),                                  \
-	};                                                                                                                       \
-	static const struct skm_fields name##_fields = SKM_FIELDS(name##_table)
-
-IN_FORCE(limit, SKM_IN_FORCE_LIMIT);
-IN_FORCE(min, SKM_IN_FORCE_MEMORY + SKM_MEMORY_FILE_MIN);
-IN_FORCE(low, SKM_IN_FORCE_MEMORY + SKM_MEMORY_FILE_LOW);
-IN_FORCE(high, SKM_IN_FORCE_MEMORY + SKM_MEMORY_FILE_HIGH);
-IN_FORCE(max, SKM_IN_FORCE_MEMORY + SKM_MEMORY_FILE_MAX);
-
-static const struct skm_field in_force_table[] = {
-        SKM_OBJECT("tcpmem.limit", limit_fields), SKM_OBJECT("memory.min", min_fields), SKM_OBJECT("memory.low", low_fields),
-        SKM_OBJECT("memory.high", high_fields),   SKM_OBJECT("memory.max", max_fields),
-};
-static const struct skm_fields in_force_fields = SKM_FIELDS(in_force_table);
-
-/* Where each value of the policy came from. */
-#define SOURCE(name, key) SKM_WORD(name, struct skm_report, sources[key], skm_policy_source_names)
-
-static const struct skm_field sources_table[] = {
-        SOURCE("tcpmem.limit", SKM_KEY_TCPMEM_LIMIT),
-        SOURCE("tcpmem.mode", SKM_KEY_TCPMEM_MODE),
-        SOURCE("tcpmem.scope", SKM_KEY_TCPMEM_SCOPE),
-        SOURCE("memory.min", SKM_KEY_MEMORY_MIN),
-        SOURCE("memory.low", SKM_KEY_MEMORY_LOW),
-        SOURCE("memory.high", SKM_KEY_MEMORY_HIGH),
-        SOURCE("memory.max", SKM_KEY_MEMORY_MAX),
-        SOURCE("memory.propagate", SKM_KEY_MEMORY_PROPAGATE),
-        SOURCE("throttle.sysctl", SKM_KEY_THROTTLE_SYSCTL),
-        SOURCE("throttle.sockets", SKM_KEY_THROTTLE_SOCKETS),
-        SOURCE("throttle.tc", SKM_KEY_THROTTLE_TC),
-        SOURCE("throttle.reclaim", SKM_KEY_THROTTLE_RECLAIM),
-        SOURCE("throttle.destroy", SKM_KEY_THROTTLE_DESTROY),
-        SOURCE("throttle.protocols", SKM_KEY_THROTTLE_PROTOCOLS),
-        SOURCE("throttle.floor", SKM_KEY_THROTTLE_FLOOR),
-        SOURCE("throttle.egress", SKM_KEY_THROTTLE_EGRESS),
-        SOURCE("pressure.some", SKM_KEY_PRESSURE_SOME),
-        SOURCE("pressure.window", SKM_KEY_PRESSURE_WINDOW),
-        SOURCE("onError", SKM_KEY_ON_ERROR),
-};
-static const struct skm_fields sources_fields = SKM_FIELDS(sources_table);
+SKM_GRANT_FIELDS(struct skm_report);
 
 static const struct skm_field protection_table[] = {
         SKM_BOOL("known", struct skm_report, protection.known),

@@ -28,7 +28,11 @@ struct skm_journal {
 	pid_t pid;
 	uint64_t cgroup_inode, netns_inode;
 	char cgroup[4096]; /* path as the host sees it */
+	/* As it was granted: a node file that has changed since does not change it. */
 	struct skm_policy policy;
+	struct skm_in_force in_force[SKM_IN_FORCE_COUNT];
+	enum skm_policy_source sources[SKM_POLICY_KEYS];
+	uint64_t kernel_tcp_bytes, program_bytes; /* as in skm_report */
 	uint64_t started_realtime_usec;
 	/* A key's baseline is set as soon as sockmem means to write it; written: the newest value of ours. Empty: never written.
 	 */

@@ -111,6 +111,22 @@ struct skm_policy {
 	        .pressure_window_usec = SKM_USEC_PER_SEC,                                                                        \
 	})
 
+/* What made a size smaller than it was asked for. */
+enum skm_cut { SKM_CUT_NOTHING, SKM_CUT_CEILING, SKM_CUT_RUNTIME };
+extern const struct skm_names skm_cut_names; /* "nothing", "ceiling": of the node file, "runtime": what the runtime itself set */
+
+/* One size of the policy as it is in force. */
+struct skm_in_force {
+	bool set; /* the policy has it */
+	bool cut; /* it was asked for larger */
+	enum skm_cut cut_by;
+	uint64_t asked_bytes; /* what the policy's size came to; UINT64_MAX: max */
+	uint64_t bytes;       /* what is enforced */
+};
+
+/* The sizes of a policy: its limit, then the memory controller's files. */
+enum { SKM_IN_FORCE_LIMIT, SKM_IN_FORCE_MEMORY, SKM_IN_FORCE_COUNT = SKM_IN_FORCE_MEMORY + SKM_MEMORY_FILES };
+
 #define SKM_ANNOTATION_POLICY "io.sockmem.policy"
 #define SKM_ANNOTATION_CONTAINER "io.sockmem.policy.container."
 #define SKM_ANNOTATION_PROFILE "io.sockmem.profile"

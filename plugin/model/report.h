@@ -16,22 +16,6 @@
 enum skm_backend { SKM_BACKEND_SOFT, SKM_BACKEND_OBSERVE, SKM_BACKEND_NONE };
 extern const struct skm_names skm_backend_names;
 
-/* What made a size smaller than it was asked for. */
-enum skm_cut { SKM_CUT_NOTHING, SKM_CUT_CEILING, SKM_CUT_RUNTIME };
-extern const struct skm_names skm_cut_names; /* "nothing", "ceiling": of the node file, "runtime": what the runtime itself set */
-
-/* One size of the policy as it is in force. */
-struct skm_in_force {
-	bool set; /* the policy has it */
-	bool cut; /* it was asked for larger */
-	enum skm_cut cut_by;
-	uint64_t asked_bytes; /* what the policy's size came to; UINT64_MAX: max */
-	uint64_t bytes;       /* what is enforced */
-};
-
-/* The sizes of a policy: its limit, then the memory controller's files. */
-enum { SKM_IN_FORCE_LIMIT, SKM_IN_FORCE_MEMORY, SKM_IN_FORCE_COUNT = SKM_IN_FORCE_MEMORY + SKM_MEMORY_FILES };
-
 /* What is not applied of a policy, and why: "netns sysctls: …". */
 #define SKM_SKIPPED_MAX 8
 #define SKM_SKIPPED_TEXT_MAX 200

@@ -16,7 +16,7 @@ enum skm_verb {
 	SKM_VERB_INSPECT,  /* id or a unique beginning of one: answers one report */
 	SKM_VERB_EVENTS,   /* id, or none for all: answers an array of events, oldest first */
 	SKM_VERB_PING,     /* answers the enforcer's version, pid and start */
-	SKM_VERB_SET,      /* id, policy, force: another policy for a container that is held; all of it or nothing */
+	SKM_VERB_SET,      /* id, policy, limit_only, force: another policy for a container that is held; all of it or nothing */
 	SKM_VERB_GIVE_BACK /* id, or none for all: everything is put back and the container let go, though it lives */
 };
 extern const struct skm_names skm_verb_names;
@@ -31,6 +31,7 @@ struct skm_request {
 	struct skm_policy policy;
 	uint64_t program_bytes;    /* size of the container's program file; 0: not known */
 	uint64_t kernel_tcp_bytes; /* what kernelTCP of config.json says beside the policy; 0: nothing */
+	bool limit_only;           /* set: the policy's limit alone changes, all else stays */
 	bool force;                /* set: memory.max may be lowered below what is in use */
 	int fds[SKM_FD_COUNT];     /* owned by whoever holds the struct; -1 where there is none */
 };
