@@ -46,6 +46,7 @@ static const char *reason_sentence(enum skm_reason reason)
 	        [SKM_REASON_HOLD] = "use has fallen, but not far or not long enough to let go",
 	        [SKM_REASON_RELAXED] = "use stayed low long enough: let go by a step",
 	        [SKM_REASON_BURST] = "the open sockets together could pass the limit before the next look",
+	        [SKM_REASON_PRESSURE] = "the kernel reclaims memory in vain, and the sockets hold a share worth having",
 	        [SKM_REASON_TOO_SMALL] = "the limit is too small for so many connections: less than one segment each",
 	};
 

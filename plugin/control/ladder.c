@@ -52,6 +52,39 @@ static enum skm_step highest_step(uint32_t occupancy, uint32_t below)
 	return step;
 }
 
+/* The step that reclaim pressure alone asks for. Where sockets hold little nothing is won by throttling them (DESIGN.md,
+ * section 5). */
+#define PRESSURE_SHARE 10
+
+bool skm_control_pressure_matters(const struct skm_sample *sample)
+{
+	return sample->sock_bytes > 0 && sample->sock_bytes >= sample->current_bytes / PRESSURE_SHARE;
+}
+
+static enum skm_step pressure_step(const struct skm_ladder_config *config, const struct skm_sample *sample)
+{
+	if (!skm_control_pressure_matters(sample))
+		return SKM_STEP_NONE;
+	if (sample->pressure == SKM_PRESSURE_CRITICAL)
+		return SKM_STEP_SHED;
+	if (sample->pressure == SKM_PRESSURE_MEDIUM ||
+	    (config->pressure_some_permyriad > 0 && sample->psi_some_permyriad >= config->pressure_some_permyriad))
+		return SKM_STEP_SQUEEZE;
+	return SKM_STEP_NONE;
+}
+
+/* What the sockets may hold together in a step. Under pressure alone the limit is far, and a share of it would ask for nothing:
+ * there it is the same share of what they hold, but never less than an eighth of the limit. */
+static uint64_t target_bytes(const struct skm_ladder_config *config, const struct skm_sample *sample, enum skm_step step,
+                             bool by_pressure)
+{
+	uint64_t of = config->limit_bytes;
+
+	if (by_pressure && sample->sock_bytes < of)
+		of = sample->sock_bytes > of / 8 ? sample->sock_bytes : of / 8;
+	return skm_scale(of, RUNGS[step].target_permyriad, SKM_PERMYRIAD);
+}
+
 static bool is_burst(const struct skm_sample *sample, uint64_t limit_bytes, uint32_t occupancy)
 {
 	uint64_t soon = skm_scale(sample->growth_bytes_per_sec, HORIZON_USEC, SKM_USEC_PER_SEC);
@@ -63,17 +96,23 @@ static bool is_burst(const struct skm_sample *sample, uint64_t limit_bytes, uint
 }
 
 /* Up at once; down only after the hold, and only past the gap. */
-static enum skm_step next_step(const struct skm_ladder_state *state, uint32_t occupancy, uint64_t now_usec,
+static enum skm_step next_step(const struct skm_ladder_state *state, uint32_t occupancy, enum skm_step pressed, uint64_t now_usec,
                                enum skm_reason *ret_reason)
 {
 	enum skm_step current = state->decision.step;
 	enum skm_step up = highest_step(occupancy, 0);
 	enum skm_step down = highest_step(occupancy, LEAVE_BELOW_PERMYRIAD);
 
+	if (pressed > up && pressed >= current) {
+		*ret_reason = SKM_REASON_PRESSURE;
+		return pressed;
+	}
 	if (up > current) {
 		*ret_reason = SKM_REASON_OCCUPANCY;
 		return up;
 	}
+	if (down < pressed)
+		down = pressed;
 	if (down < current && now_usec - state->entered_usec >= SKM_STEP_HOLD_USEC) {
 		*ret_reason = SKM_REASON_RELAXED;
 		return down;
@@ -113,16 +152,21 @@ const struct skm_decision *skm_control_decide(const struct skm_ladder_config *co
                                               struct skm_ladder_state *state)
 {
 	struct skm_decision decision = {.fair_cap_bytes = UINT64_MAX};
+	enum skm_step pressed = pressure_step(config, sample);
 	bool too_small = false;
 
 	decision.occupancy_permyriad = skm_control_occupancy(sample->sock_bytes, config->limit_bytes);
-	decision.step = next_step(state, decision.occupancy_permyriad, sample->when_usec, &decision.reason);
+	decision.step = next_step(state, decision.occupancy_permyriad, pressed, sample->when_usec, &decision.reason);
 	if (decision.step == SKM_STEP_NONE && is_burst(sample, config->limit_bytes, decision.occupancy_permyriad)) {
 		decision.step = SKM_STEP_CAP;
 		decision.reason = SKM_REASON_BURST;
 	}
+	if (decision.reason == SKM_REASON_PRESSURE)
+		state->by_pressure = true;
+	else if (decision.reason != SKM_REASON_HOLD)
+		state->by_pressure = false;
 	if (decision.step != SKM_STEP_NONE) {
-		uint64_t target = skm_scale(config->limit_bytes, RUNGS[decision.step].target_permyriad, SKM_PERMYRIAD);
+		uint64_t target = target_bytes(config, sample, decision.step, state->by_pressure);
 
 		decision.fair_cap_bytes = skm_control_fair_cap(target, sample->sockets, &too_small);
 		decision.targets = targets_of(config, decision.fair_cap_bytes);
@@ -155,9 +199,10 @@ void skm_control_explain(const struct skm_decision *decision, const struct skm_s
 	char held[SKM_SIZE_TEXT_MAX], limit[SKM_SIZE_TEXT_MAX], cap[SKM_SIZE_TEXT_MAX];
 	int length;
 
-	length = snprintf(buffer, size, "sockets hold %s, %" PRIu32 "%% of the limit of %s",
+	length = snprintf(buffer, size, "sockets hold %s, %" PRIu32 "%% of the limit of %s%s",
 	                  skm_bytes_human(sample->sock_bytes, held), decision->occupancy_permyriad / 100,
-	                  skm_bytes_human(limit_bytes, limit));
+	                  skm_bytes_human(limit_bytes, limit),
+	                  decision->reason == SKM_REASON_PRESSURE ? ", while the kernel reclaims in vain" : "");
 	if (length < 0 || (size_t)length >= size)
 		return;
 	buffer += length;

@@ -20,15 +20,20 @@ struct skm_ladder_config {
 	uint64_t wmem_start_baseline_bytes; /* tcp_wmem[1]: tcp_wmem[2] is not lowered below it */
 	uint64_t wmem_max_baseline_bytes;   /* tcp_wmem[2] */
 	uint64_t notsent_lowat_baseline_bytes;
+	uint32_t pressure_some_permyriad; /* PSI `some` from which it counts as medium pressure; 0: never */
 };
 
 struct skm_ladder_state {
 	uint64_t entered_usec;        /* when the step was entered, or entered again */
+	bool by_pressure;             /* the step was entered for pressure alone */
 	struct skm_decision decision; /* the last one */
 };
 
 /* Occupancy in permyriad, S / L, saturating at UINT32_MAX / 2. */
 uint32_t skm_control_occupancy(uint64_t sock_bytes, uint64_t limit_bytes);
+
+/* Whether the sockets hold a share worth throttling them for where memory is short: a tenth of memory.current. */
+bool skm_control_pressure_matters(const struct skm_sample *sample);
 
 /* Decides, keeps the decision in state and returns it. */
 const struct skm_decision *skm_control_decide(const struct skm_ladder_config *config, const struct skm_sample *sample,

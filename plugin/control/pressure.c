@@ -40,16 +40,13 @@ enum skm_pressure skm_control_pressure_saw(struct skm_pressure_window *window, c
 	uint64_t stolen = counts->stolen_pages - window->base.stolen_pages;
 	enum skm_pressure level;
 
-	if (!window->started || now_usec < window->deaf_until_usec || counts->scanned_pages < window->base.scanned_pages ||
-	    counts->stolen_pages < window->base.stolen_pages) {
+	if (!window->started || now_usec < window->deaf_until_usec || now_usec - window->began_usec > SKM_PRESSURE_STALE_USEC ||
+	    counts->scanned_pages < window->base.scanned_pages || counts->stolen_pages < window->base.stolen_pages) {
 		begin(window, counts, now_usec);
 		return in_force(window, now_usec);
 	}
-	if (scanned < SKM_PRESSURE_WINDOW_PAGES) {
-		if (now_usec - window->began_usec > SKM_PRESSURE_STALE_USEC)
-			begin(window, counts, now_usec);
+	if (scanned < SKM_PRESSURE_WINDOW_PAGES)
 		return in_force(window, now_usec);
-	}
 	level = skm_control_pressure_level(scanned, stolen);
 	begin(window, counts, now_usec);
 	/* a lower level does not end a higher one before its time */

@@ -20,7 +20,8 @@
 /* After a reclaim of ours nothing is believed for so long, where the kernel does not count proactive reclaim apart. */
 #define SKM_PRESSURE_DEAF_USEC UINT64_C(2000000)
 
-/* A window that is not filled within this time is begun again: a little scanning an hour is no pressure. */
+/* A window older than this is begun again: a little scanning an hour is no pressure, and what was scanned while nobody looked is
+ * over. */
 #define SKM_PRESSURE_STALE_USEC UINT64_C(10000000)
 
 /* One cgroup's window. Zero it before the first use. */

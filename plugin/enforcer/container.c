@@ -107,6 +107,7 @@ int skm_container_use_baselines(struct skm_container *container, struct skm_err 
 	        .wmem_start_baseline_bytes = wmem[1],
 	        .wmem_max_baseline_bytes = wmem[2],
 	        .notsent_lowat_baseline_bytes = lowat,
+	        .pressure_some_permyriad = container->report.policy.pressure_some_permyriad,
 	};
 	container->start_buffer_bytes = skm_control_start_buffer(container->report.limit_bytes, rmem[1]);
 	return 0;
@@ -203,6 +204,7 @@ int skm_container_open(struct skm_registry *registry, struct skm_request *reques
 	container->memcg = SKM_MEMCG_INIT;
 	container->netns = SKM_NETNS_INIT;
 	container->squeezer.worker = SKM_WORKER_INIT;
+	container->pressure = SKM_PRESSURE_GAUGE_INIT;
 	container->report.decision.fair_cap_bytes = UINT64_MAX;
 	for (int i = 0; i < SKM_FD_COUNT; i++)
 		container->fds[i] = -1;
@@ -227,6 +229,7 @@ void skm_container_free(struct skm_container *container)
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		if (watched[i] >= 0)
 			skm_watch_remove(epoll_fd, watched[i]);
+	skm_pressure_close(container);
 	skm_actuate_worker_stop(&container->squeezer.worker);
 	skm_probe_memcg_close(&container->memcg);
 	skm_probe_netns_close(&container->netns);

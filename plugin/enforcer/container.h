@@ -8,6 +8,7 @@
 #include "control/ladder.h"
 #include "control/pace.h"
 #include "enforcer/events.h"
+#include "enforcer/pressure.h"
 #include "enforcer/watch.h"
 #include "model/journal.h"
 #include "model/report.h"
@@ -52,6 +53,7 @@ struct skm_container {
 	struct skm_pace pace;
 	uint64_t next_full_usec, next_tripwire_usec;
 	struct skm_squeezer squeezer;
+	struct skm_pressure_gauge pressure;
 };
 
 /* Opens what a register request names, resolves the limit and the backend, and reads the baselines. Writes nothing.

@@ -133,6 +133,7 @@ int skm_registry_insert(struct skm_registry *registry, struct skm_container *con
 	/* where the file cannot be watched, kills are seen when the container ends */
 	if (r < 0 && r != -EPERM)
 		return r;
+	skm_pressure_open(container);
 	container->next = registry->first;
 	registry->first = container;
 	registry->count++;

@@ -24,7 +24,7 @@ TABLE(skm_memory_file_names, "memory.min", "memory.low", "memory.high", "memory.
 TABLE(skm_protocol_names, "tcp", "udp");
 TABLE(skm_pressure_names, "low", "medium", "critical");
 TABLE(skm_step_names, "none", "cap", "squeeze", "shed");
-TABLE(skm_reason_names, "rest", "occupancy", "hold", "relaxed", "burst", "too-small");
+TABLE(skm_reason_names, "rest", "occupancy", "hold", "relaxed", "burst", "pressure", "too-small");
 TABLE(skm_event_kind_names, "registered", "step", "sysctl", "squeezed", "restored", "foreign-write", "trouble", "adopted",
       "oom-kill", "ended", "policy", "memory");
 TABLE(skm_backend_names, "soft", "observe", "none");

@@ -234,9 +234,74 @@ static void test_same_run_same_decisions(void **state)
 	}
 }
 
+static const struct skm_decision *press(struct skm_ladder_state *state, struct skm_sample sample, uint64_t msec)
+{
+	static const struct skm_ladder_config config = {
+	        .limit_bytes = LIMIT,
+	        .rmem_max_baseline_bytes = 6291456,
+	        .wmem_max_baseline_bytes = 4194304,
+	        .pressure_some_permyriad = 1000,
+	};
+
+	sample.when_usec = 1000000 + msec * 1000;
+	sample.sockets = 50;
+	return skm_control_decide(&config, &sample, state);
+}
+
+static void test_pressure_throttles_where_sockets_hold_a_share(void **state)
+{
+	const struct {
+		struct skm_sample sample;
+		enum skm_step step;
+	} cases[] = {
+	        {{.sock_bytes = 10 * SKM_MIB, .current_bytes = 100 * SKM_MIB, .pressure = SKM_PRESSURE_MEDIUM}, SKM_STEP_SQUEEZE},
+	        {{.sock_bytes = 10 * SKM_MIB, .current_bytes = 100 * SKM_MIB, .pressure = SKM_PRESSURE_CRITICAL}, SKM_STEP_SHED},
+	        {{.sock_bytes = 10 * SKM_MIB, .current_bytes = 100 * SKM_MIB, .psi_some_permyriad = 1000}, SKM_STEP_SQUEEZE},
+	        {{.sock_bytes = 10 * SKM_MIB, .current_bytes = 100 * SKM_MIB, .psi_some_permyriad = 999}, SKM_STEP_NONE},
+	        {{.sock_bytes = 9 * SKM_MIB, .current_bytes = 100 * SKM_MIB, .pressure = SKM_PRESSURE_CRITICAL}, SKM_STEP_NONE},
+	        {{.sock_bytes = 0, .current_bytes = 0, .pressure = SKM_PRESSURE_CRITICAL}, SKM_STEP_NONE},
+	        /* occupancy asks for more than the pressure does */
+	        {{.sock_bytes = LIMIT, .current_bytes = LIMIT, .pressure = SKM_PRESSURE_MEDIUM}, SKM_STEP_SHED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct skm_ladder_state ladder = {0};
+
+		assert_int_equal(press(&ladder, cases[i].sample, 0)->step, cases[i].step);
+	}
+}
+
+static void test_pressure_aims_below_what_is_held(void **state)
+{
+	struct skm_ladder_state ladder = {0};
+	struct skm_sample sample = {.sock_bytes = 10 * SKM_MIB, .current_bytes = 60 * SKM_MIB, .pressure = SKM_PRESSURE_MEDIUM};
+	const struct skm_decision *decision = press(&ladder, sample, 0);
+
+	(void)state;
+	assert_int_equal(decision->reason, SKM_REASON_PRESSURE);
+	assert_int_equal(decision->fair_cap_bytes, 10 * SKM_MIB * 85 / 100 / 50);
+}
+
+static void test_pressure_is_left_after_the_hold(void **state)
+{
+	struct skm_ladder_state ladder = {0};
+	struct skm_sample sample = {.sock_bytes = 10 * SKM_MIB, .current_bytes = 60 * SKM_MIB, .pressure = SKM_PRESSURE_CRITICAL};
+
+	(void)state;
+	press(&ladder, sample, 0);
+	sample.pressure = SKM_PRESSURE_LOW;
+	assert_int_equal(press(&ladder, sample, 999)->step, SKM_STEP_SHED);
+	assert_int_equal(press(&ladder, sample, 1000)->step, SKM_STEP_NONE);
+	assert_int_equal(ladder.decision.reason, SKM_REASON_RELAXED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_pressure_throttles_where_sockets_hold_a_share),
+	        cmocka_unit_test(test_pressure_aims_below_what_is_held),
+	        cmocka_unit_test(test_pressure_is_left_after_the_hold),
 	        cmocka_unit_test(test_rest_writes_nothing),
 	        cmocka_unit_test(test_steps_are_entered_at_once),
 	        cmocka_unit_test(test_cap_and_squeeze_values),
