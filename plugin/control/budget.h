@@ -4,7 +4,6 @@
 #define SKM_CONTROL_BUDGET_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* The smallest receive buffer that still takes one full segment: the kernel's SOCK_MIN_RCVBUF, twice the true size of a
@@ -18,11 +17,6 @@
 /* The fair cap w as an equal split: target / sockets, never below SKM_BUFFER_FLOOR_BYTES, UINT64_MAX without sockets.
  * ret_too_small: whether the floor was needed, that is, the limit is below one segment a connection. */
 uint64_t skm_control_fair_cap(uint64_t target_bytes, uint32_t sockets, bool *ret_too_small);
-
-/* The fair cap w by max-min fairness (DESIGN.md, section 5): the largest w with sum of min(demands[i], w) <= target. Idle sockets
- * demand little, so the others share what they leave. demands: bytes, in any order, left as they are; count of them.
- * UINT64_MAX where all demands fit. Never below SKM_BUFFER_FLOOR_BYTES; ret_too_small as above. O(64 count). */
-uint64_t skm_control_max_min(uint64_t target_bytes, const uint64_t *demands, size_t count, bool *ret_too_small);
 
 /* tcp_rmem[1], what a connection starts with, for a limit: limit / 1024, at least 16 KiB, at most the baseline's.
  * A thousand connections that open at once then fit; autotuning grows the few that need more within some round trips. */
