@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "control/budget.h"
 #include "enforcer/registry.h"
+#include "enforcer/skipped.h"
 #include "probe/process.h"
 
 #include <errno.h>
@@ -62,7 +63,7 @@ static int resolve_limit(struct skm_report *report, struct skm_err *err)
 	}
 	if (report->memory_max_bytes == UINT64_MAX)
 		return skm_err_set(
-		        err, EINVAL,
+		        err, EOPNOTSUPP,
 		        "tcpmem limit is a percentage, but the container has no memory.max; write a size such as 64Mi");
 	report->limit_bytes = skm_scale(report->memory_max_bytes, limit->value, SKM_PERMYRIAD);
 	if (report->limit_bytes == 0)
@@ -100,7 +101,7 @@ int skm_container_use_baselines(struct skm_container *container, struct skm_err 
 	if (skm_probe_triple(baseline[SKM_NETNS_TCP_RMEM], rmem) < 0 ||
 	    skm_probe_triple(baseline[SKM_NETNS_TCP_WMEM], wmem) < 0 ||
 	    sscanf(baseline[SKM_NETNS_NOTSENT_LOWAT], "%" SCNu64, &lowat) != 1)
-		return skm_err_set(err, EINVAL, "tcp_rmem and tcp_wmem are not three numbers, or tcp_notsent_lowat is not one");
+		return skm_err_set(err, EIO, "tcp_rmem and tcp_wmem are not three numbers, or tcp_notsent_lowat is not one");
 	container->ladder_config = (struct skm_ladder_config){
 	        .limit_bytes = container->report.limit_bytes,
 	        .rmem_max_baseline_bytes = rmem[2],
@@ -169,6 +170,28 @@ static int refuse_shared_netns(const struct skm_container *container, struct skm
 	        other->report.id);
 }
 
+/* What the policy lets us do to this container. */
+static void choose_actuators(struct skm_container *container)
+{
+	const struct skm_throttle *throttle = &container->report.policy.throttle;
+	bool tcp = throttle->protocols & UINT32_C(1) << SKM_PROTOCOL_TCP;
+	bool soft = container->report.backend == SKM_BACKEND_SOFT;
+
+	container->writes_sysctls = soft && tcp && throttle->sysctl;
+	container->squeezes = soft && tcp && throttle->sockets;
+	skm_skipped_list_policy(container);
+}
+
+/* EINVAL is for a policy that is wrong in itself; what a probe cannot make sense of is this host's. */
+static int blame_host(int r, struct skm_err *err)
+{
+	if (r != -EINVAL)
+		return r;
+	if (err)
+		err->code = EIO;
+	return -EIO;
+}
+
 static int open_files(struct skm_container *container, const struct skm_request *request, struct skm_err *err)
 {
 	const struct skm_host *host = skm_registry_host(container->registry);
@@ -179,17 +202,20 @@ static int open_files(struct skm_container *container, const struct skm_request 
 		r = skm_probe_memcg_max(&container->memcg, &report->memory_max_bytes, err);
 	if (r == 0)
 		r = skm_probe_memcg_oom_kills(&container->memcg, &container->oom_kills_before, err);
-	if (r == 0)
-		r = resolve_limit(report, err);
+	if (r < 0)
+		return blame_host(r, err);
+	r = resolve_limit(report, err);
 	if (r == 0)
 		r = resolve_backend(host, container->journal.netns_inode, report, err);
 	if (r == 0)
 		r = refuse_shared_netns(container, err);
-	if (r == 0)
-		r = skm_probe_netns_open(request->fds[SKM_FD_NETNS], report->backend == SKM_BACKEND_SOFT, &container->netns, err);
+	if (r < 0)
+		return r;
+	choose_actuators(container);
+	r = skm_probe_netns_open(request->fds[SKM_FD_NETNS], container->writes_sysctls, &container->netns, err);
 	if (r == 0)
 		r = read_baselines(container, err);
-	return r;
+	return blame_host(r, err);
 }
 
 int skm_container_open(struct skm_registry *registry, struct skm_request *request, struct skm_container **ret,

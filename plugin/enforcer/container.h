@@ -45,6 +45,11 @@ struct skm_container {
 	uint64_t oom_kills_before;
 	bool init_ended; /* the pidfd has said so; the cgroup may still hold others */
 
+	bool writes_sysctls;   /* of its network namespace: soft mode, and the policy allows it */
+	bool squeezes;         /* open sockets: likewise */
+	bool begun;            /* its start was told, so that what is skipped is told at once */
+	uint32_t skipped_told; /* of report.skipped */
+
 	struct skm_ladder_config ladder_config;
 	struct skm_ladder_state ladder;
 	uint64_t start_buffer_bytes;     /* tcp_rmem[1] while we hold the container */
@@ -67,6 +72,11 @@ int skm_container_use_baselines(struct skm_container *container, struct skm_err 
 
 /* Closes and frees; writes nothing. */
 void skm_container_free(struct skm_container *container);
+
+/* Lists something of the policy that is not applied, with the reason ("throttle.tc: this build shapes no traffic"): in
+ * report.skipped, and as an event once the container's start was told. The same text again changes nothing; beyond
+ * SKM_SKIPPED_MAX nothing is listed. */
+void skm_container_skip(struct skm_container *container, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Adds an event with the container's present figures. */
 void skm_container_tell(struct skm_container *container, enum skm_event_kind kind, const char *format, ...)

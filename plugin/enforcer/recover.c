@@ -11,6 +11,7 @@
 #include "enforcer/apply.h"
 #include "enforcer/record.h"
 #include "enforcer/registry.h"
+#include "enforcer/skipped.h"
 #include "probe/memcg.h"
 #include "probe/process.h"
 
@@ -182,7 +183,8 @@ static int adopt(struct skm_registry *registry, struct skm_request *request, str
 		return r;
 	}
 	skm_container_tell(container, SKM_EVENT_ADOPTED, "taken over from an enforcer that had ended");
-	if (container->report.backend == SKM_BACKEND_SOFT)
+	skm_skipped_begin(container);
+	if (container->writes_sysctls)
 		skm_apply_netns(container);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "enforcer/journal.h"
 #include "enforcer/record.h"
 #include "enforcer/sampler.h"
+#include "enforcer/skipped.h"
 #include "enforcer/squeeze.h"
 
 #include <errno.h>
@@ -61,7 +62,7 @@ static void end_container(struct skm_registry *registry, struct skm_container *c
 	struct skm_err err = SKM_ERR_INIT;
 
 	skm_sampler_check_oom(container);
-	if (container->report.backend == SKM_BACKEND_SOFT)
+	if (container->writes_sysctls)
 		skm_apply_restore_netns(container);
 	container->report.ended = true;
 	container->report.ended_realtime_usec = skm_realtime_usec();
@@ -78,10 +79,10 @@ void skm_registry_close(struct skm_registry *registry, bool put_back)
 	struct skm_container *container;
 
 	while ((container = registry->first)) {
-		if (put_back && container->report.backend == SKM_BACKEND_SOFT) {
+		if (put_back && container->squeezes)
 			skm_squeeze_restore_now(container, SKM_USEC_PER_SEC / 2);
+		if (put_back && container->writes_sysctls)
 			skm_apply_restore_netns(container);
-		}
 		unlink_container(registry, container);
 		skm_container_free(container);
 	}
@@ -187,7 +188,8 @@ static int begin(struct skm_registry *registry, struct skm_container *container,
 	                   skm_bytes_human(container->report.limit_bytes, limit),
 	                   skm_name_of(&skm_policy_source_names, container->report.policy.source),
 	                   skm_name_of(&skm_backend_names, container->report.backend));
-	if (container->report.backend == SKM_BACKEND_SOFT)
+	skm_skipped_begin(container);
+	if (container->writes_sysctls)
 		skm_apply_netns(container);
 	return 0;
 }
@@ -312,7 +314,7 @@ const struct skm_container *skm_registry_find(const struct skm_registry *registr
 const struct skm_container *skm_registry_find_netns(const struct skm_registry *registry, uint64_t netns_inode)
 {
 	for (const struct skm_container *c = registry->first; c; c = c->next)
-		if (c->journal.netns_inode == netns_inode && c->report.backend == SKM_BACKEND_SOFT)
+		if (c->journal.netns_inode == netns_inode && c->writes_sysctls)
 			return c;
 	return NULL;
 }

@@ -83,7 +83,7 @@ static void decide(struct skm_container *container, const struct skm_sample *sam
 static struct skm_pace_question pace_question(const struct skm_container *container, uint32_t containers)
 {
 	const struct skm_report *report = &container->report;
-	uint64_t each = container->ladder.decision.targets.rmem_max_bytes;
+	uint64_t each = container->writes_sysctls ? container->ladder.decision.targets.rmem_max_bytes : 0;
 
 	if (each == 0)
 		each = container->ladder_config.rmem_max_baseline_bytes;
@@ -112,10 +112,10 @@ static int full_look(struct skm_container *container, uint32_t containers, struc
 	skm_pressure_sample(container, containers, &sample);
 	keep_figures(container, &sample, before ? sample.when_usec - before : 0);
 	decide(container, &sample);
-	if (container->report.backend == SKM_BACKEND_SOFT) {
+	if (container->writes_sysctls)
 		skm_apply_netns(container);
+	if (container->squeezes)
 		skm_squeeze_run(container, sample.when_usec);
-	}
 	question = pace_question(container, containers);
 	container->next_full_usec = sample.when_usec + skm_control_pace_next(&container->pace, &question);
 	container->next_tripwire_usec = sample.when_usec + skm_control_tripwire_next(&container->pace, &question);
