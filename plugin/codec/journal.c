@@ -49,14 +49,23 @@ static const struct skm_field container_table[] = {
 };
 static const struct skm_fields container_fields = SKM_FIELDS(container_table);
 
+/* An element of "memory". */
+static const struct skm_field memory_table[] = {
+        SKM_TEXT("cgroup", struct skm_memory_baseline, cgroup),
+        SKM_U64("cgroup_inode", struct skm_memory_baseline, cgroup_inode),
+        SKM_WORD("file", struct skm_memory_baseline, file, skm_memory_file_names),
+        SKM_BOOL("ancestor", struct skm_memory_baseline, ancestor),
+        SKM_U64_OR_NULL("baseline", struct skm_memory_baseline, baseline, UINT64_MAX),
+        SKM_U64_OR_NULL("written", struct skm_memory_baseline, written, UINT64_MAX),
+        SKM_U64_OR_NULL("before", struct skm_memory_baseline, before, UINT64_MAX),
+};
+static const struct skm_fields memory_fields = SKM_FIELDS(memory_table);
+
 /* A socket is [cookie, rcvbuf, buf_lock]: a container may have tens of thousands, and the file is written before each squeeze. */
 enum { SOCKET_COOKIE, SOCKET_RCVBUF, SOCKET_BUF_LOCK, SOCKET_PARTS };
 
-char *skm_codec_journal_format(const struct skm_journal *journal)
+static void write_sockets(struct skm_writer *writer, const struct skm_journal *journal)
 {
-	struct skm_writer *writer = skm_writer_new_object();
-
-	skm_fields_write(writer, &container_fields, journal);
 	skm_writer_array(writer, "sockets");
 	for (uint32_t i = 0; i < journal->socket_count; i++) {
 		const struct skm_socket_baseline *one = &journal->sockets[i];
@@ -67,6 +76,22 @@ char *skm_codec_journal_format(const struct skm_journal *journal)
 		skm_writer_uint(writer, NULL, one->buf_lock);
 		skm_writer_end(writer);
 	}
+	skm_writer_end(writer);
+}
+
+char *skm_codec_journal_format(const struct skm_journal *journal)
+{
+	struct skm_writer *writer = skm_writer_new_object();
+
+	skm_fields_write(writer, &container_fields, journal);
+	skm_writer_array(writer, "memory");
+	for (uint32_t i = 0; i < journal->memory_count; i++) {
+		skm_writer_object(writer, NULL);
+		skm_fields_write(writer, &memory_fields, &journal->memory[i]);
+		skm_writer_end(writer);
+	}
+	skm_writer_end(writer);
+	write_sockets(writer, journal);
 	return skm_writer_finish(writer, false);
 }
 
@@ -115,24 +140,47 @@ static int read_sockets(const struct skm_place *place, struct json_object *array
 	return 0;
 }
 
+static int read_memory(const struct skm_place *place, struct json_object *array, struct skm_journal *journal, struct skm_err *err)
+{
+	void *memory = NULL;
+	size_t count = 0;
+	int r = skm_fields_read_array(place, array, &memory_fields, sizeof(*journal->memory), &memory, &count, err);
+
+	if (r < 0)
+		return r;
+	journal->memory = memory;
+	journal->memory_count = (uint32_t)count;
+	return 0;
+}
+
+/* One of the arrays, taken out of the document so that the rest is what container_fields knows. */
+static int read_array(const struct skm_place *root, struct json_object *document, const char *key,
+                      int (*read)(const struct skm_place *, struct json_object *, struct skm_journal *, struct skm_err *),
+                      struct skm_journal *journal, struct skm_err *err)
+{
+	struct skm_place place = SKM_PLACE_KEY(root, key);
+	struct json_object *array = NULL;
+	int r;
+
+	if (!json_object_object_get_ex(document, key, &array))
+		return skm_place_fail(root, err, "%s is missing", key);
+	r = read(&place, array, journal, err);
+	json_object_object_del(document, key);
+	return r;
+}
+
 static int read_journal(const struct skm_place *root, struct json_object *document, struct skm_journal *journal,
                         struct skm_err *err)
 {
-	struct skm_place place = SKM_PLACE_KEY(root, "sockets");
-	struct json_object *sockets = NULL;
 	int r = skm_value_object(root, document, "it is written by sockmemd", err);
 
 	if (r == 0)
 		r = skm_fields_check_version(root, document, err);
-	if (r < 0)
-		return r;
-	if (!json_object_object_get_ex(document, place.key, &sockets))
-		return skm_place_fail(root, err, "sockets is missing");
-	r = read_sockets(&place, sockets, journal, err);
-	if (r < 0)
-		return r;
-	json_object_object_del(document, place.key);
-	return skm_fields_read(root, document, &container_fields, journal, err);
+	if (r == 0)
+		r = read_array(root, document, "sockets", read_sockets, journal, err);
+	if (r == 0)
+		r = read_array(root, document, "memory", read_memory, journal, err);
+	return r < 0 ? r : skm_fields_read(root, document, &container_fields, journal, err);
 }
 
 int skm_codec_journal_parse(const char *text, size_t length, struct skm_journal *ret, struct skm_err *err)
@@ -154,6 +202,8 @@ int skm_codec_journal_parse(const char *text, size_t length, struct skm_journal 
 void skm_codec_journal_free(struct skm_journal *journal)
 {
 	free(journal->sockets);
+	free(journal->memory);
 	journal->sockets = NULL;
-	journal->socket_count = 0;
+	journal->memory = NULL;
+	journal->socket_count = journal->memory_count = 0;
 }

@@ -22,6 +22,18 @@ struct skm_socket_baseline {
 	uint32_t buf_lock; /* SO_BUF_LOCK: which buffers the program itself had locked */
 };
 
+/* A file of the memory controller that sockmem writes, in the container's cgroup or in an ancestor (propagate). In bytes;
+ * UINT64_MAX: "max". */
+struct skm_memory_baseline {
+	char cgroup[4096];     /* path as the host sees it */
+	uint64_t cgroup_inode; /* another one: that cgroup is gone, and so is what was written */
+	enum skm_memory_file file;
+	bool ancestor;     /* other containers may need it too: all that do know the same baseline and the same written */
+	uint64_t baseline; /* what stood before the first of them wrote */
+	uint64_t written;  /* ours, as soon as sockmem means to write it */
+	uint64_t before;   /* ours before that, the baseline the first time: what stands where it never came to the write */
+};
+
 struct skm_journal {
 	char id[SKM_ID_MAX + 1];
 	char boot_id[40]; /* /proc/sys/kernel/random/boot_id */
@@ -40,6 +52,8 @@ struct skm_journal {
 	char written[SKM_NETNS_KEYS][SKM_NETNS_TEXT_MAX];
 	struct skm_socket_baseline *sockets; /* owned */
 	uint32_t socket_count;
+	struct skm_memory_baseline *memory; /* owned */
+	uint32_t memory_count;
 };
 
 #endif

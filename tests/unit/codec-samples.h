@@ -84,8 +84,9 @@ static inline struct skm_request skm_sample_request(void)
 	};
 }
 
-/* sockets: lent to the journal. */
-static inline struct skm_journal skm_sample_journal(struct skm_socket_baseline *sockets, uint32_t count)
+/* sockets, memory: lent to the journal. */
+static inline struct skm_journal skm_sample_journal(struct skm_socket_baseline *sockets, uint32_t count,
+                                                    struct skm_memory_baseline *memory, uint32_t memory_count)
 {
 	return (struct skm_journal){
 	        .id = "web-1",
@@ -100,6 +101,8 @@ static inline struct skm_journal skm_sample_journal(struct skm_socket_baseline *
 	        .written = {"4096\t1\t2", "4096\t3\t4", "5"},
 	        .sockets = sockets,
 	        .socket_count = count,
+	        .memory = memory,
+	        .memory_count = memory_count,
 	};
 }
 

@@ -12,9 +12,25 @@ static struct skm_socket_baseline sockets[] = {
         {.cookie = 1, .rcvbuf = UINT32_MAX, .buf_lock = 3},
 };
 
+static struct skm_memory_baseline memory[] = {
+        {.cgroup = "/sys/fs/cgroup/a/b",
+         .cgroup_inode = 501,
+         .file = SKM_MEMORY_FILE_HIGH,
+         .baseline = UINT64_MAX,
+         .written = 502,
+         .before = UINT64_MAX},
+        {.cgroup = "/sys/fs/cgroup/a",
+         .cgroup_inode = UINT64_MAX,
+         .file = SKM_MEMORY_FILE_LOW,
+         .ancestor = true,
+         .baseline = 0,
+         .written = 503,
+         .before = 504},
+};
+
 static void test_round_trip(void **state)
 {
-	struct skm_journal journal = skm_sample_journal(sockets, 2), back = {0};
+	struct skm_journal journal = skm_sample_journal(sockets, 2, memory, 2), back = {0};
 	cleanup_free char *text = skm_codec_journal_format(&journal);
 	struct skm_err err = SKM_ERR_INIT;
 
@@ -40,8 +56,19 @@ static void test_round_trip(void **state)
 		assert_int_equal(back.sockets[i].rcvbuf, sockets[i].rcvbuf);
 		assert_int_equal(back.sockets[i].buf_lock, sockets[i].buf_lock);
 	}
+	assert_int_equal(back.memory_count, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_string_equal(back.memory[i].cgroup, memory[i].cgroup);
+		assert_int_equal(back.memory[i].cgroup_inode, memory[i].cgroup_inode);
+		assert_int_equal(back.memory[i].file, memory[i].file);
+		assert_int_equal(back.memory[i].ancestor, memory[i].ancestor);
+		assert_int_equal(back.memory[i].baseline, memory[i].baseline);
+		assert_int_equal(back.memory[i].written, memory[i].written);
+		assert_int_equal(back.memory[i].before, memory[i].before);
+	}
 	skm_codec_journal_free(&back);
 	assert_null(back.sockets);
+	assert_null(back.memory);
 }
 
 static void test_nothing_written_yet(void **state)
@@ -73,9 +100,12 @@ static void test_damaged(void **state)
 	        {"\"tcp_wmem\":", "\"tcp_vmem\":", -EINVAL, "$.sysctls: tcp_wmem is missing"},
 	        {"\"written\":\"5\"", "\"written\":5", -EINVAL,
 	         "$.sysctls.tcp_notsent_lowat.written: an integer, wanted a string"},
+	        {"\"memory\":[", "\"memory\":[0,", -EINVAL, "$.memory[0]: "},
+	        {"\"file\":\"memory.low\"", "\"file\":\"memory.stat\"", -EINVAL, "$.memory[1].file: \"memory.stat\" is no word"},
+	        {"\"memory\":[", "\"memories\":[", -EINVAL, "memory is missing"},
 	        {"\"pid\":301", "\"pid\":301,\"x\":1", -EINVAL, "$.x: unknown key"},
 	};
-	struct skm_journal journal = skm_sample_journal(sockets, 2);
+	struct skm_journal journal = skm_sample_journal(sockets, 2, memory, 2);
 	cleanup_free char *text = skm_codec_journal_format(&journal);
 
 	(void)state;
