@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -26,7 +27,27 @@ static const struct suffix SUFFIXES[] = {
         {"T", UINT64_C(1000) * 1000 * 1000 * 1000},
 };
 
+static const struct suffix RATES[] = {
+        {"Gbit", UINT64_C(1000) * 1000 * 1000},
+        {"Mbit", 1000 * 1000},
+        {"kbit", 1000},
+        {"bit", 1},
+};
+
+static const struct suffix TIMES[] = {
+        {"s", SKM_USEC_PER_SEC},
+        {"ms", SKM_USEC_PER_MSEC},
+};
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
 static const char GRAMMAR[] = "not a size; write bytes (67108864), Ki Mi Gi Ti, k M G T, \"12%\" or \"max\"";
+static const char PERCENT_GRAMMAR[] = "not a percentage; write it as \"10%\"";
+static const char RATE_GRAMMAR[] = "not a rate; write a number with bit, kbit, Mbit or Gbit (per second), such as 10Mbit";
+static const char TIME_GRAMMAR[] = "not a time; write a whole number with ms or s, such as 500ms";
+static const char PROGRAM_GRAMMAR[] = "write exe, or a whole number from 1 to 64 before it: 2*exe";
+static const char PROGRAM_ELSEWHERE[] = "exe, the size of the program, is for memory.min and memory.low alone: it is an amount "
+                                        "to protect, and no limit; write bytes, \"12%\" or \"max\"";
 
 /* A decimal number split at its point: digits / 10^decimals. At most 19 digits in all, so that it fits. */
 struct decimal {
@@ -60,6 +81,19 @@ static bool read_decimal(const char *text, size_t length, struct decimal *ret)
 		return false;
 	*ret = number;
 	return true;
+}
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+	return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+static const struct suffix *find_suffix(const struct suffix *table, size_t count, const char *text, size_t length)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_word(text, length, table[i].name))
+			return &table[i];
+	return NULL;
 }
 
 /* What people write that this grammar does not have: say what they probably meant. */
@@ -101,7 +135,9 @@ static int parse_percent(const struct decimal *number, struct skm_size *ret, con
 	return 0;
 }
 
-static int parse_bytes(const struct decimal *number, uint64_t factor, struct skm_size *ret, const char **ret_reason)
+/* takes_zero: for an amount, of which 0 is one. */
+static int parse_bytes(const struct decimal *number, uint64_t factor, bool takes_zero, struct skm_size *ret,
+                       const char **ret_reason)
 {
 	wide bytes = (wide)number->digits * factor;
 
@@ -110,7 +146,7 @@ static int parse_bytes(const struct decimal *number, uint64_t factor, struct skm
 	if (bytes % number->scale != 0)
 		return fail(EINVAL, "the size does not come out in whole bytes", ret_reason);
 	bytes /= number->scale;
-	if (bytes == 0)
+	if (bytes == 0 && !takes_zero)
 		return fail(ERANGE, "a size of 0 is not taken; write \"max\" for no limit", ret_reason);
 	if (bytes > INT64_MAX)
 		return fail(ERANGE, "more than 2^63-1 bytes; write \"max\" for no limit", ret_reason);
@@ -118,51 +154,188 @@ static int parse_bytes(const struct decimal *number, uint64_t factor, struct skm
 	return 0;
 }
 
-int skm_size_parse(const char *text, size_t length, struct skm_size *ret, const char **ret_reason)
+static int parse_size(const char *text, size_t length, bool takes_zero, struct skm_size *ret, const char **ret_reason)
 {
 	struct decimal number;
-	const char *suffix;
-	size_t left;
+	const struct suffix *suffix;
 
 	if (length == 0)
 		return fail(EINVAL, "empty; write a size such as 64Mi, \"12%\" or \"max\"", ret_reason);
-	if (length == 3 && memcmp(text, "max", 3) == 0) {
+	if (is_word(text, length, "max")) {
 		*ret = (struct skm_size){.kind = SKM_SIZE_MAX};
 		return 0;
 	}
 	if (*text == '-')
-		return fail(EINVAL, "negative; write a size above 0, or \"max\" for no limit", ret_reason);
+		return fail(EINVAL,
+		            takes_zero ? "negative; write a size, or 0 to protect nothing"
+		                       : "negative; write a size above 0, or \"max\" for no limit",
+		            ret_reason);
 	if (*text == ' ' || text[length - 1] == ' ')
 		return fail(EINVAL, "no space is allowed in a size; write it as 64Mi", ret_reason);
 	if (!read_decimal(text, length, &number))
 		return fail(EINVAL, GRAMMAR, ret_reason);
-	suffix = text + number.length;
-	left = length - number.length;
-	if (left == 1 && *suffix == '%')
+	text += number.length;
+	length -= number.length;
+	if (is_word(text, length, "%"))
 		return parse_percent(&number, ret, ret_reason);
-	for (size_t i = 0; i < sizeof(SUFFIXES) / sizeof(*SUFFIXES); i++)
-		if (strlen(SUFFIXES[i].name) == left && memcmp(SUFFIXES[i].name, suffix, left) == 0)
-			return parse_bytes(&number, SUFFIXES[i].factor, ret, ret_reason);
-	return fail(EINVAL, suffix_hint(suffix, left), ret_reason);
+	suffix = find_suffix(SUFFIXES, COUNT(SUFFIXES), text, length);
+	if (suffix)
+		return parse_bytes(&number, suffix->factor, takes_zero, ret, ret_reason);
+	return fail(EINVAL, suffix_hint(text, length), ret_reason);
+}
+
+/* Whether the text means to be a multiple of the program's size. */
+static bool names_program(const char *text, size_t length)
+{
+	for (size_t i = 0; i + 3 <= length; i++)
+		if (strncasecmp(text + i, "exe", 3) == 0)
+			return true;
+	return false;
+}
+
+int skm_size_parse(const char *text, size_t length, struct skm_size *ret, const char **ret_reason)
+{
+	if (names_program(text, length))
+		return fail(EINVAL, PROGRAM_ELSEWHERE, ret_reason);
+	return parse_size(text, length, false, ret, ret_reason);
+}
+
+int skm_protection_parse(const char *text, size_t length, struct skm_size *ret, const char **ret_reason)
+{
+	uint64_t times = 1;
+	size_t at = 0;
+
+	if (!names_program(text, length))
+		return parse_size(text, length, true, ret, ret_reason);
+	if (length > 4 && text[0] != '0' && text[length - 4] == '*')
+		for (times = 0; at < length - 4 && at < 3 && text[at] >= '0' && text[at] <= '9'; at++)
+			times = times * 10 + (uint64_t)(text[at] - '0');
+	if (!is_word(text + at, length - at, at > 0 ? "*exe" : "exe"))
+		return fail(EINVAL, PROGRAM_GRAMMAR, ret_reason);
+	if (times > SKM_PROGRAM_TIMES_MAX)
+		return fail(ERANGE, PROGRAM_GRAMMAR, ret_reason);
+	*ret = (struct skm_size){.kind = SKM_SIZE_PROGRAM, .value = times};
+	return 0;
+}
+
+int skm_percent_parse(const char *text, size_t length, uint32_t *ret_permyriad, const char **ret_reason)
+{
+	struct decimal number;
+	struct skm_size size;
+	int r;
+
+	if (length < 2 || !read_decimal(text, length, &number) || !is_word(text + number.length, length - number.length, "%"))
+		return fail(EINVAL, PERCENT_GRAMMAR, ret_reason);
+	r = parse_percent(&number, &size, ret_reason);
+	if (r == 0)
+		*ret_permyriad = (uint32_t)size.value;
+	return r;
+}
+
+static const char *rate_hint(const char *suffix, size_t length)
+{
+	if (length == 0)
+		return "a rate without its unit; write 10Mbit, or bit for single bits per second";
+	if (is_word(suffix, length, "bps") || (length == 4 && memcmp(suffix + 1, "bps", 3) == 0))
+		return "bps is bytes to tc and bits to others; write bit, kbit, Mbit or Gbit";
+	if (is_word(suffix, length, "mbit"))
+		return "\"mbit\" is milli by the letter; write Mbit";
+	if (is_word(suffix, length, "Tbit"))
+		return "Tbit is not taken; write thousands of Gbit";
+	if (length == 5 && memcmp(suffix + 1, "ibit", 4) == 0)
+		return "rates count in powers of 1000; write kbit, Mbit or Gbit";
+	return RATE_GRAMMAR;
+}
+
+int skm_rate_parse(const char *text, size_t length, uint64_t *ret_bits_per_sec, const char **ret_reason)
+{
+	struct decimal number;
+	const struct suffix *suffix;
+	wide bits;
+
+	if (!read_decimal(text, length, &number))
+		return fail(EINVAL, RATE_GRAMMAR, ret_reason);
+	text += number.length;
+	length -= number.length;
+	suffix = find_suffix(RATES, COUNT(RATES), text, length);
+	if (!suffix)
+		return fail(EINVAL, rate_hint(text, length), ret_reason);
+	bits = (wide)number.digits * suffix->factor;
+	if (bits % number.scale != 0)
+		return fail(EINVAL, "the rate does not come out in whole bits", ret_reason);
+	bits /= number.scale;
+	if (bits == 0)
+		return fail(ERANGE, "a rate of 0 stops everything; write a rate above 0, or leave the key out", ret_reason);
+	if (bits > INT64_MAX)
+		return fail(ERANGE, "more than 2^63-1 bits per second", ret_reason);
+	*ret_bits_per_sec = (uint64_t)bits;
+	return 0;
+}
+
+int skm_duration_parse(const char *text, size_t length, uint64_t *ret_usec, const char **ret_reason)
+{
+	struct decimal number;
+	const struct suffix *suffix;
+	wide usec;
+
+	if (!read_decimal(text, length, &number))
+		return fail(EINVAL, TIME_GRAMMAR, ret_reason);
+	if (memchr(text, '.', number.length))
+		return fail(EINVAL, "a time is a whole number; write 1500ms for 1.5 s", ret_reason);
+	text += number.length;
+	length -= number.length;
+	suffix = find_suffix(TIMES, COUNT(TIMES), text, length);
+	if (!suffix && length == 0)
+		return fail(EINVAL, "a time without its unit; write ms or s after the number", ret_reason);
+	if (!suffix)
+		return fail(EINVAL, TIME_GRAMMAR, ret_reason);
+	usec = (wide)number.digits * suffix->factor;
+	if (usec > INT64_MAX)
+		return fail(ERANGE, "more than 2^63-1 microseconds", ret_reason);
+	*ret_usec = (uint64_t)usec;
+	return 0;
+}
+
+/* By the largest unit of a table, largest first, that leaves a whole number. 0 has the last one. */
+static const char *format_exactly(uint64_t value, const struct suffix *table, size_t count, char buffer[SKM_SIZE_TEXT_MAX])
+{
+	size_t i = 0;
+
+	while (i + 1 < count && (value == 0 || value % table[i].factor != 0))
+		i++;
+	snprintf(buffer, SKM_SIZE_TEXT_MAX, "%" PRIu64 "%s", value / table[i].factor, table[i].name);
+	return buffer;
+}
+
+const char *skm_percent_format(uint32_t permyriad, char buffer[SKM_SIZE_TEXT_MAX])
+{
+	snprintf(buffer, SKM_SIZE_TEXT_MAX, "%g%%", (double)permyriad / 100);
+	return buffer;
+}
+
+const char *skm_rate_format(uint64_t bits_per_sec, char buffer[SKM_SIZE_TEXT_MAX])
+{
+	return format_exactly(bits_per_sec, RATES, COUNT(RATES), buffer);
+}
+
+const char *skm_duration_format(uint64_t usec, char buffer[SKM_SIZE_TEXT_MAX])
+{
+	return format_exactly(usec, TIMES, COUNT(TIMES), buffer);
 }
 
 const char *skm_size_format(const struct skm_size *size, char buffer[SKM_SIZE_TEXT_MAX])
 {
 	static const struct suffix BINARY[] = {
 	        {"Ti", SKM_GIB * 1024}, {"Gi", SKM_GIB}, {"Mi", SKM_MIB}, {"Ki", SKM_KIB}, {"", 1}};
-	const struct suffix *unit = BINARY;
 
-	if (size->kind == SKM_SIZE_MAX) {
+	if (size->kind == SKM_SIZE_MAX)
 		snprintf(buffer, SKM_SIZE_TEXT_MAX, "max");
-	} else if (size->kind == SKM_SIZE_PROGRAM) {
+	else if (size->kind == SKM_SIZE_PROGRAM)
 		snprintf(buffer, SKM_SIZE_TEXT_MAX, size->value == 1 ? "exe" : "%" PRIu64 "*exe", size->value);
-	} else if (size->kind == SKM_SIZE_PERCENT) {
-		snprintf(buffer, SKM_SIZE_TEXT_MAX, "%g%%", (double)size->value / 100);
-	} else {
-		while (size->value % unit->factor != 0)
-			unit++;
-		snprintf(buffer, SKM_SIZE_TEXT_MAX, "%" PRIu64 "%s", size->value / unit->factor, unit->name);
-	}
+	else if (size->kind == SKM_SIZE_PERCENT)
+		return skm_percent_format((uint32_t)size->value, buffer);
+	else
+		return format_exactly(size->value, BINARY, COUNT(BINARY), buffer);
 	return buffer;
 }
 
@@ -173,7 +346,7 @@ const char *skm_bytes_human(uint64_t bytes, char buffer[SKM_SIZE_TEXT_MAX])
 	size_t unit = 0;
 
 	/* 1023.95 and above would be printed as 1024.0 of the smaller unit */
-	while (value >= 1023.95 && unit + 1 < sizeof(UNITS) / sizeof(*UNITS)) {
+	while (value >= 1023.95 && unit + 1 < COUNT(UNITS)) {
 		value /= 1024;
 		unit++;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes as policies write them: the Kubernetes quantity grammar, cut to what a memory limit can mean (DESIGN.md, section 3). */
+/* Sizes, rates and times as policies write them. Sizes have the Kubernetes quantity grammar, cut to what a memory limit can mean
+ * (DESIGN.md, section 3). */
 #ifndef SKM_BASE_UNITS_H
 #define SKM_BASE_UNITS_H
 
@@ -32,10 +33,28 @@ struct skm_size {
  * -ERANGE, likewise, for more than INT64_MAX bytes, zero, or a percentage not in (0, 100]. */
 int skm_size_parse(const char *text, size_t length, struct skm_size *ret, const char **ret_reason);
 
+/* The same for memory.min and memory.low, which may also be 0 (nothing is protected), or "exe" and "2*exe": that many times the
+ * size of the container's program file, a whole number from 1 to SKM_PROGRAM_TIMES_MAX. */
+#define SKM_PROGRAM_TIMES_MAX 64
+int skm_protection_parse(const char *text, size_t length, struct skm_size *ret, const char **ret_reason);
+
+/* A percentage alone, "12.5%", in permyriad. Returns as above. */
+int skm_percent_parse(const char *text, size_t length, uint32_t *ret_permyriad, const char **ret_reason);
+
+/* A rate: a number with bit, kbit, Mbit or Gbit, per second, by powers of 1000. A fraction has to come out in whole bits.
+ * Returns as above; -ERANGE for 0 and for more than INT64_MAX. */
+int skm_rate_parse(const char *text, size_t length, uint64_t *ret_bits_per_sec, const char **ret_reason);
+
+/* A time: a whole number with ms or s. Returns as above; -ERANGE for more than INT64_MAX. */
+int skm_duration_parse(const char *text, size_t length, uint64_t *ret_usec, const char **ret_reason);
+
 /* Writes the shortest exact form: "64Mi", "67108865", "12.5%", "max", "2*exe". buffer: at least SKM_SIZE_TEXT_MAX. Returns
  * buffer. */
 #define SKM_SIZE_TEXT_MAX 32
 const char *skm_size_format(const struct skm_size *size, char buffer[SKM_SIZE_TEXT_MAX]);
+const char *skm_percent_format(uint32_t permyriad, char buffer[SKM_SIZE_TEXT_MAX]);
+const char *skm_rate_format(uint64_t bits_per_sec, char buffer[SKM_SIZE_TEXT_MAX]);
+const char *skm_duration_format(uint64_t usec, char buffer[SKM_SIZE_TEXT_MAX]); /* usec: whole milliseconds */
 
 /* Writes bytes for people, three digits or so, binary units: "31.9 MiB", "512 B". buffer: at least SKM_SIZE_TEXT_MAX. */
 const char *skm_bytes_human(uint64_t bytes, char buffer[SKM_SIZE_TEXT_MAX]);

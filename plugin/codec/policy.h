@@ -10,7 +10,7 @@
 
 /* Parses the text of io.sockmem.policy (a JSON object).
  * name: how the document is called in errors ("annotation io.sockmem.policy", "POLICY").
- * ret: untouched on failure; ret->source is left for the caller.
+ * ret: untouched on failure; else set in full but for source and profile, which are left for the caller.
  * Errors name the document, the place ($.tcpmem.limit, or the byte offset where JSON itself is broken), what is wrong and
  * what would be right. Returns 0; -EINVAL for every fault of the document; -E2BIG over SKM_POLICY_TEXT_MAX bytes; -ENOMEM. */
 int skm_codec_policy_parse(const char *text, size_t length, const char *name, struct skm_policy *ret, struct skm_err *err);
@@ -18,8 +18,8 @@ int skm_codec_policy_parse(const char *text, size_t length, const char *name, st
 /* Parses the short form, io.sockmem.tcpmem: a size alone, no JSON and no quotes. Errors as above. */
 int skm_codec_tcpmem_parse(const char *text, size_t length, const char *name, struct skm_policy *ret, struct skm_err *err);
 
-/* The policy as canonical JSON text, one line, that the parser reads back to the same policy. The caller frees it; NULL: out of
- * memory. */
+/* The values that are set as canonical JSON text, one line, that the parser reads back to the same policy. The caller frees it;
+ * NULL: out of memory. */
 char *skm_codec_policy_format(const struct skm_policy *policy);
 
 #endif

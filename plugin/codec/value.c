@@ -193,7 +193,7 @@ const char *skm_words_hint(const char *const *known, const char *word, char buff
 		if (one != known)
 			append(buffer, SKM_WORDS_TEXT_MAX, ", ");
 		append(buffer, SKM_WORDS_TEXT_MAX, *one);
-		if (edits < fewest) {
+		if (edits < fewest && edits < strlen(word)) { /* some of what was written has to be right */
 			fewest = edits;
 			nearest = *one;
 		}

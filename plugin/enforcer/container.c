@@ -77,6 +77,9 @@ static int resolve_backend(const struct skm_host *host, uint64_t netns_inode, st
 	char buffer[SKM_ERR_TEXT_MAX];
 	const char *refusal = skm_probe_host_soft_refusal(host, report->limit_bytes, buffer, sizeof(buffer));
 
+	if (report->policy.mode == SKM_MODE_HARD || report->policy.mode == SKM_MODE_V1)
+		return skm_err_set(err, EOPNOTSUPP, "mode %s is not in this build; use auto, soft or observe",
+		                   skm_name_of(&skm_mode_names, report->policy.mode));
 	if (report->policy.mode == SKM_MODE_OBSERVE) {
 		report->backend = SKM_BACKEND_OBSERVE;
 		return 0;

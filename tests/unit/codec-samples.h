@@ -11,10 +11,45 @@
 static inline struct skm_policy skm_sample_policy(void)
 {
 	return (struct skm_policy){
+	        .set = SKM_KEY_BIT(SKM_POLICY_KEYS) - 1,
 	        .tcpmem_limit = {.kind = SKM_SIZE_PERCENT, .value = 1225},
 	        .mode = SKM_MODE_OBSERVE,
-	        .source = SKM_SOURCE_ANNOTATION_TCPMEM,
+	        .scope = SKM_SCOPE_POD,
+	        .memory = {{SKM_SIZE_PROGRAM, 1}, {SKM_SIZE_PROGRAM, 64}, {SKM_SIZE_PERCENT, 4}, {SKM_SIZE_BYTES, 5 * SKM_MIB}},
+	        .propagate = true,
+	        .throttle = {.tc = true,
+	                     .destroy = true,
+	                     .protocols = UINT32_C(1) << SKM_PROTOCOL_UDP,
+	                     .floor_bits_per_sec = UINT64_C(1) << 33,
+	                     .egress_bits_per_sec = INT64_MAX},
+	        .pressure_some_permyriad = 1234,
+	        .pressure_window_usec = 6543 * SKM_USEC_PER_MSEC,
+	        .on_error = SKM_ON_ERROR_WARN,
+	        .source = SKM_SOURCE_ANNOTATION_PROFILE,
+	        .profile = "front.end-1",
 	};
+}
+
+static inline bool skm_same_size(const struct skm_size *a, const struct skm_size *b)
+{
+	return a->kind == b->kind && a->value == b->value;
+}
+
+/* Sizes of memory that are not set mean nothing. */
+static inline bool skm_same_policy(const struct skm_policy *a, const struct skm_policy *b)
+{
+	for (int i = 0; i < SKM_MEMORY_FILES; i++)
+		if (skm_policy_has(a, SKM_KEY_MEMORY_MIN + i) && !skm_same_size(&a->memory[i], &b->memory[i]))
+			return false;
+	return a->set == b->set && skm_same_size(&a->tcpmem_limit, &b->tcpmem_limit) && a->mode == b->mode &&
+	       a->scope == b->scope && a->propagate == b->propagate && a->throttle.sysctl == b->throttle.sysctl &&
+	       a->throttle.sockets == b->throttle.sockets && a->throttle.tc == b->throttle.tc &&
+	       a->throttle.reclaim == b->throttle.reclaim && a->throttle.destroy == b->throttle.destroy &&
+	       a->throttle.protocols == b->throttle.protocols &&
+	       a->throttle.floor_bits_per_sec == b->throttle.floor_bits_per_sec &&
+	       a->throttle.egress_bits_per_sec == b->throttle.egress_bits_per_sec &&
+	       a->pressure_some_permyriad == b->pressure_some_permyriad && a->pressure_window_usec == b->pressure_window_usec &&
+	       a->on_error == b->on_error && a->source == b->source && strcmp(a->profile, b->profile) == 0;
 }
 
 static inline struct skm_report skm_sample_report(void)
@@ -53,6 +88,19 @@ static inline struct skm_report skm_sample_report(void)
 	        .over_limit = 120,
 	        .throttled_usec = 121,
 	        .oom_kills = 122,
+	        .in_force = {{true, false, 131, 132},
+	                     {true, true, 133, 134},
+	                     {false, true, 135, 136},
+	                     {true, false, 137, 138},
+	                     {false, false, 139, 140}},
+	        .kernel_tcp_bytes = 141,
+	        .program_bytes = 142,
+	        .protection = {true, 143, 144, "/sys/fs/cgroup/a", "web-2"},
+	        .memory_writes = 145,
+	        .memory_reasserted = 146,
+	        .memory_taken_over = 147,
+	        .skipped_count = SKM_SKIPPED_MAX - 1,
+	        .skipped = {"a", "b", "c", "d", "e", "f", "g"},
 	        .events = 123,
 	        .events_lost = 124,
 	};
@@ -80,6 +128,9 @@ static inline struct skm_request skm_sample_request(void)
 	        .id = "../../etc/passwd",
 	        .pid = 77,
 	        .policy = skm_sample_policy(),
+	        .program_bytes = 78,
+	        .kernel_tcp_bytes = 79,
+	        .force = true,
 	        .fds = {5, 6, 7},
 	};
 }

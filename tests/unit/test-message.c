@@ -21,10 +21,10 @@ static void test_request(void **state)
 	assert_int_equal(back.verb, SKM_VERB_REGISTER);
 	assert_string_equal(back.id, "../../etc/passwd");
 	assert_int_equal(back.pid, 77);
-	assert_int_equal(back.policy.tcpmem_limit.kind, SKM_SIZE_PERCENT);
-	assert_int_equal(back.policy.tcpmem_limit.value, 1225);
-	assert_int_equal(back.policy.mode, SKM_MODE_OBSERVE);
-	assert_int_equal(back.policy.source, SKM_SOURCE_ANNOTATION_TCPMEM);
+	assert_true(skm_same_policy(&back.policy, &request.policy));
+	assert_int_equal(back.program_bytes, 78);
+	assert_int_equal(back.kernel_tcp_bytes, 79);
+	assert_true(back.force);
 	for (int i = 0; i < SKM_FD_COUNT; i++)
 		assert_int_equal(back.fds[i], i + 1);
 }
@@ -35,7 +35,8 @@ static void test_every_verb(void **state)
 	for (unsigned int verb = 0; verb < skm_verb_names.count; verb++) {
 		struct skm_request request = SKM_REQUEST_INIT, back = SKM_REQUEST_INIT;
 		cleanup_free char *text = NULL;
-		bool needs_id = verb == SKM_VERB_REGISTER || verb == SKM_VERB_RELEASE || verb == SKM_VERB_INSPECT;
+		bool needs_id =
+		        verb == SKM_VERB_REGISTER || verb == SKM_VERB_RELEASE || verb == SKM_VERB_INSPECT || verb == SKM_VERB_SET;
 		struct skm_err err = SKM_ERR_INIT;
 
 		request.verb = verb;

@@ -2,6 +2,7 @@
 #include "skm-test.h"
 
 #include "base/cleanup.h"
+#include "codec-samples.h"
 #include "codec/policy.h"
 
 #include <errno.h>
@@ -13,47 +14,99 @@ static int parse(const char *text, struct skm_policy *ret, struct skm_err *err)
 	return skm_codec_policy_parse(text, strlen(text), NAME, ret, err);
 }
 
+/* A document, and what it has to say again in its canonical form, in which values are as short as they get. */
 struct good {
-	const char *text;
-	enum skm_size_kind kind;
-	uint64_t value;
-	enum skm_mode mode;
-	const char *canonical;
+	const char *text, *canonical;
 };
 
+#define WHOLE                                                                                                                    \
+	"{\"tcpmem\":{\"limit\":\"64Mi\",\"mode\":\"hard\",\"scope\":\"pod\"},"                                                  \
+	"\"memory\":{\"min\":\"exe\",\"low\":\"2*exe\",\"high\":\"900Mi\",\"max\":\"1Gi\",\"propagate\":true},"                  \
+	"\"throttle\":{\"sysctl\":false,\"sockets\":false,\"tc\":true,\"reclaim\":false,\"destroy\":true,"                       \
+	"\"protocols\":[\"tcp\",\"udp\"],\"floor\":\"1500kbit\",\"egress\":\"40Gbit\"},"                                         \
+	"\"pressure\":{\"some\":\"12.5%\",\"window\":\"500ms\"},\"onError\":\"warn\"}"
+
 static const struct good GOOD[] = {
-        {"{\"tcpmem\":\"64Mi\"}", SKM_SIZE_BYTES, 64 << 20, SKM_MODE_AUTO, "{\"tcpmem\":{\"limit\":\"64Mi\",\"mode\":\"auto\"}}"},
-        {"{\"tcpmem\":1000}", SKM_SIZE_BYTES, 1000, SKM_MODE_AUTO, "{\"tcpmem\":{\"limit\":\"1000\",\"mode\":\"auto\"}}"},
-        {"{\"tcpmem\":\"max\"}", SKM_SIZE_MAX, 0, SKM_MODE_AUTO, "{\"tcpmem\":{\"limit\":\"max\",\"mode\":\"auto\"}}"},
-        {"{\"tcpmem\":{\"limit\":\"12.5%\",\"mode\":\"soft\"}}", SKM_SIZE_PERCENT, 1250, SKM_MODE_SOFT,
-         "{\"tcpmem\":{\"limit\":\"12.5%\",\"mode\":\"soft\"}}"},
-        {"{\"tcpmem\":{\"mode\":\"observe\",\"limit\":9223372036854775807}}", SKM_SIZE_BYTES, INT64_MAX, SKM_MODE_OBSERVE,
+        {"{\"tcpmem\":\"64Mi\"}", "{\"tcpmem\":{\"limit\":\"64Mi\"}}"},
+        {"{\"tcpmem\":1000}", "{\"tcpmem\":{\"limit\":\"1000\"}}"},
+        {"{\"tcpmem\":\"max\"}", "{\"tcpmem\":{\"limit\":\"max\"}}"},
+        {"{\"tcpmem\":{\"limit\":\"12.5%\",\"mode\":\"soft\"}}", "{\"tcpmem\":{\"limit\":\"12.5%\",\"mode\":\"soft\"}}"},
+        {"{\"tcpmem\":{\"mode\":\"observe\",\"limit\":9223372036854775807}}",
          "{\"tcpmem\":{\"limit\":\"9223372036854775807\",\"mode\":\"observe\"}}"},
-        {" { \"tcp\\u006dem\" :\t{ \"limit\": \"1\\u004di\" , \"mode\": \"auto\" } }\n", SKM_SIZE_BYTES, 1 << 20, SKM_MODE_AUTO,
-         "{\"tcpmem\":{\"limit\":\"1Mi\",\"mode\":\"auto\"}}"},
+        {" { \"tcp\\u006dem\" :\t{ \"limit\": \"1\\u004di\" , \"mode\": \"v1\" } }\n",
+         "{\"tcpmem\":{\"limit\":\"1Mi\",\"mode\":\"v1\"}}"},
+        {WHOLE, WHOLE},
+        {"{\"memory\":{\"min\":0,\"low\":\"0.0Ki\",\"high\":4096}}",
+         "{\"memory\":{\"min\":\"0\",\"low\":\"0\",\"high\":\"4Ki\"}}"},
+        {"{\"memory\":{\"low\":\"1*exe\",\"min\":\"64*exe\"}}", "{\"memory\":{\"min\":\"64*exe\",\"low\":\"exe\"}}"},
+        {"{\"memory\":{\"max\":\"max\",\"high\":\"max\",\"low\":\"max\",\"min\":\"0.01%\"}}",
+         "{\"memory\":{\"min\":\"0.01%\",\"low\":\"max\",\"high\":\"max\",\"max\":\"max\"}}"},
+        {"{\"tcpmem\":1,\"throttle\":{},\"pressure\":{}}", "{\"tcpmem\":{\"limit\":\"1\"}}"},
+        {"{\"tcpmem\":1,\"throttle\":{\"protocols\":[\"udp\",\"tcp\"],\"egress\":\"4294967296.5kbit\"}}",
+         "{\"tcpmem\":{\"limit\":\"1\"},\"throttle\":{\"protocols\":[\"tcp\",\"udp\"],\"egress\":\"4294967296500bit\"}}"},
+        {"{\"onError\":\"fail\",\"pressure\":{\"window\":\"10000ms\"},\"tcpmem\":1}",
+         "{\"tcpmem\":{\"limit\":\"1\"},\"pressure\":{\"window\":\"10s\"},\"onError\":\"fail\"}"},
 };
 
 static void test_good(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(GOOD) / sizeof(*GOOD); i++) {
-		struct skm_policy policy = {.source = SKM_SOURCE_ANNOTATION_TCPMEM}, back = SKM_POLICY_INIT;
+		struct skm_policy policy = {.source = SKM_SOURCE_ADMINISTRATOR, .profile = "p"}, back = policy;
 		struct skm_err err = SKM_ERR_INIT;
 		cleanup_free char *canonical = NULL;
 
 		if (parse(GOOD[i].text, &policy, &err) != 0)
 			fail_msg("%s: %s", GOOD[i].text, err.text);
-		assert_int_equal(policy.tcpmem_limit.kind, GOOD[i].kind);
-		assert_int_equal(policy.tcpmem_limit.value, GOOD[i].value);
-		assert_int_equal(policy.mode, GOOD[i].mode);
-		assert_int_equal(policy.source, SKM_SOURCE_ANNOTATION_TCPMEM); /* the caller's */
+		/* these are the caller's */
+		assert_int_equal(policy.source, SKM_SOURCE_ADMINISTRATOR);
+		assert_string_equal(policy.profile, "p");
 		canonical = skm_codec_policy_format(&policy);
 		assert_string_equal(canonical, GOOD[i].canonical);
 		assert_int_equal(parse(canonical, &back, NULL), 0);
-		assert_int_equal(back.tcpmem_limit.kind, policy.tcpmem_limit.kind);
-		assert_int_equal(back.tcpmem_limit.value, policy.tcpmem_limit.value);
-		assert_int_equal(back.mode, policy.mode);
+		assert_true(skm_same_policy(&policy, &back));
 	}
+}
+
+static void test_values(void **state)
+{
+	struct skm_policy policy = SKM_POLICY_INIT;
+
+	(void)state;
+	assert_int_equal(parse(WHOLE, &policy, NULL), 0);
+	assert_int_equal(policy.set, SKM_KEY_BIT(SKM_POLICY_KEYS) - 1);
+	assert_int_equal(policy.tcpmem_limit.value, 64 * SKM_MIB);
+	assert_int_equal(policy.mode, SKM_MODE_HARD);
+	assert_int_equal(policy.scope, SKM_SCOPE_POD);
+	assert_int_equal(policy.memory[SKM_MEMORY_FILE_MIN].kind, SKM_SIZE_PROGRAM);
+	assert_int_equal(policy.memory[SKM_MEMORY_FILE_MIN].value, 1);
+	assert_int_equal(policy.memory[SKM_MEMORY_FILE_LOW].value, 2);
+	assert_int_equal(policy.memory[SKM_MEMORY_FILE_HIGH].value, 900 * SKM_MIB);
+	assert_int_equal(policy.memory[SKM_MEMORY_FILE_MAX].value, SKM_GIB);
+	assert_true(policy.propagate && policy.throttle.tc && policy.throttle.destroy);
+	assert_false(policy.throttle.sysctl || policy.throttle.sockets || policy.throttle.reclaim);
+	assert_int_equal(policy.throttle.protocols, 1 << SKM_PROTOCOL_TCP | 1 << SKM_PROTOCOL_UDP);
+	assert_int_equal(policy.throttle.floor_bits_per_sec, 1500000);
+	assert_int_equal(policy.throttle.egress_bits_per_sec, UINT64_C(40000000000));
+	assert_int_equal(policy.pressure_some_permyriad, 1250);
+	assert_int_equal(policy.pressure_window_usec, 500000);
+	assert_int_equal(policy.on_error, SKM_ON_ERROR_WARN);
+}
+
+/* What a document does not have is as SKM_POLICY_INIT, whatever was there before. */
+static void test_defaults(void **state)
+{
+	struct skm_policy policy, wanted = SKM_POLICY_INIT;
+
+	(void)state;
+	memset(&policy, 0x5a, sizeof(policy));
+	policy.source = SKM_SOURCE_NONE;
+	policy.profile[0] = '\0';
+	assert_int_equal(parse("{\"memory\":{\"high\":1}}", &policy, NULL), 0);
+	wanted.set = SKM_KEY_BIT(SKM_KEY_MEMORY_HIGH);
+	wanted.memory[SKM_MEMORY_FILE_HIGH].value = 1;
+	assert_true(skm_same_policy(&policy, &wanted));
+	assert_int_equal(policy.memory[SKM_MEMORY_FILE_LOW].value, 0);
 }
 
 struct bad {
@@ -67,7 +120,7 @@ static const struct bad BAD[] = {
         {" ", {"nothing but spaces", "write {\"tcpmem\": \"64Mi\"}"}},
         {"null", {"$: null, wanted an object", "write {\"tcpmem\": \"64Mi\"}"}},
         {"[]", {"$: an array, wanted an object", "write {\"tcpmem\": \"64Mi\"}"}},
-        {"{}", {"$: tcpmem is missing", "write {\"tcpmem\": \"64Mi\"}"}},
+        {"{}", {"$: tcpmem or memory is missing", "write {\"tcpmem\": \"64Mi\"}"}},
         {"7", {"7 is a size alone", "io.sockmem.tcpmem"}},
         {"64Mi", {"64Mi is a size alone", "io.sockmem.tcpmem"}},
         {"\"64Mi\"", {"$: a string, wanted an object"}},
@@ -89,20 +142,56 @@ static const struct bad BAD[] = {
         {"{\"tcpmem\":\"101%\"}", {"$.tcpmem: \"101%\"", "at most 100%"}},
         {"{\"tcpmem\":{\"limit\":{}}}", {"$.tcpmem.limit: an object, wanted a size"}},
         {"{\"tcpmem\":{\"limit\":\"64MB\"}}", {"$.tcpmem.limit: \"64MB\"", "no B"}},
-        {"{\"tcpmem\":{\"limit\":\"1Mi\",\"mode\":null}}", {"$.tcpmem.mode: null, wanted a string", "auto, soft or observe"}},
-        {"{\"tcpmem\":{\"limit\":\"1Mi\",\"mode\":\"\"}}", {"$.tcpmem.mode: \"\" is no mode", "auto, soft, observe"}},
-        {"{\"tcpmem\":{\"limit\":\"1Mi\",\"mode\":\"hard\"}}",
-         {"$.tcpmem.mode: \"hard\" is not in this build", "use auto, soft or observe"}},
-        {"{\"tcpmem\":{\"limit\":\"1Mi\",\"mode\":\"v1\"}}", {"\"v1\" is not in this build", "use auto, soft or observe"}},
-        {"{\"tcpmem\":{\"limit\":\"1Mi\",\"mode\":\"Sotf\"}}", {"\"Sotf\" is no mode", "did you mean soft?"}},
-        {"{\"tcpmem\":{\"limit\":\"1Mi\",\"scope\":\"pod\"}}", {"$.tcpmem.scope: not supported by this version", "limit, mode"}},
-        {"{\"tcpmem\":\"1Mi\",\"memory\":{}}", {"$.memory: not supported by this version"}},
-        {"{\"tcpmem\":\"1Mi\",\"throttle\":{}}", {"$.throttle: not supported by this version"}},
-        {"{\"tcpmem\":\"1Mi\",\"pressure\":{}}", {"$.pressure: not supported by this version"}},
-        {"{\"tcpmem\":\"1Mi\",\"onError\":\"fail\"}", {"$.onError: not supported by this version"}},
+        {"{\"tcpmem\":\"exe\"}",
+         {"$.tcpmem: \"exe\": exe, the size of the program", "memory.min and memory.low alone", "write bytes"}},
+        {"{\"tcpmem\":{\"limit\":\"1Mi\",\"mode\":null}}",
+         {"$.tcpmem.mode: null, wanted a string", "auto, hard, soft, observe, v1"}},
+        {"{\"tcpmem\":{\"limit\":\"1Mi\",\"mode\":\"\"}}",
+         {"$.tcpmem.mode: \"\": unknown word", "auto, hard, soft, observe, v1"}},
+        {"{\"tcpmem\":{\"limit\":\"1Mi\",\"mode\":\"Sotf\"}}", {"\"Sotf\": unknown word", "did you mean soft?"}},
+        {"{\"tcpmem\":{\"limit\":\"1Mi\",\"scope\":\"host\"}}", {"$.tcpmem.scope: \"host\": unknown word", "container, pod"}},
+        {"{\"tcpmem\":{\"mode\":\"soft\"}}", {"$.tcpmem: limit is missing"}},
+        {"{\"memory\":\"1Mi\"}", {"$.memory: a string, wanted an object"}},
+        {"{\"memory\":{}}", {"$.memory: one of min, low, high, max is missing", "{\"low\": \"exe\"}"}},
+        {"{\"tcpmem\":1,\"memory\":{\"propagate\":true}}", {"$.memory: one of min, low, high, max is missing"}},
+        {"{\"memory\":{\"high\":0}}", {"$.memory.high: 0: a size of 0", "\"max\" for no limit"}},
+        {"{\"memory\":{\"max\":\"0Mi\"}}", {"$.memory.max: \"0Mi\": a size of 0", "\"max\" for no limit"}},
+        {"{\"memory\":{\"max\":\"2*exe\"}}", {"$.memory.max: \"2*exe\"", "memory.min and memory.low alone"}},
+        {"{\"memory\":{\"low\":-1}}", {"$.memory.low: -1: negative", "0 to protect nothing"}},
+        {"{\"memory\":{\"min\":\"0*exe\"}}", {"$.memory.min: \"0*exe\"", "from 1 to 64"}},
+        {"{\"memory\":{\"min\":\"65*exe\"}}", {"$.memory.min: \"65*exe\"", "from 1 to 64"}},
+        {"{\"memory\":{\"min\":\"1.5*exe\"}}", {"$.memory.min: \"1.5*exe\"", "from 1 to 64"}},
+        {"{\"memory\":{\"min\":true}}", {"$.memory.min: a boolean, wanted a size", "\"exe\""}},
+        {"{\"memory\":{\"lwo\":1}}", {"$.memory.lwo: unknown key", "min, low, high, max, propagate", "did you mean low?"}},
+        {"{\"memory\":{\"low\":1,\"propagate\":1}}", {"$.memory.propagate: an integer, wanted a boolean", "true or false"}},
+        {"{\"memory\":{\"low\":1,\"limit\":1}}", {"$.memory.limit: unknown key here; it belongs in tcpmem"}},
+        {"{\"low\":1}", {"$.low: unknown key here; it belongs in memory"}},
+        {"{\"tcpmem\":1,\"throttle\":[]}", {"$.throttle: an array, wanted an object"}},
+        {"{\"tcpmem\":1,\"throttle\":{\"tc\":\"true\"}}", {"$.throttle.tc: a string, wanted a boolean", "without quotes"}},
+        {"{\"tcpmem\":1,\"throttle\":{\"protocols\":\"tcp\"}}", {"$.throttle.protocols: a string, wanted a list", "[\"tcp\"]"}},
+        {"{\"tcpmem\":1,\"throttle\":{\"protocols\":[]}}", {"$.throttle.protocols: an empty list", "[\"tcp\"]"}},
+        {"{\"tcpmem\":1,\"throttle\":{\"protocols\":[\"tcp\",\"tcp\"]}}",
+         {"$.throttle.protocols[1]: \"tcp\" stands twice", "keep one"}},
+        {"{\"tcpmem\":1,\"throttle\":{\"protocols\":[\"TCP\"]}}", {"$.throttle.protocols[0]: \"TCP\"", "did you mean tcp?"}},
+        {"{\"tcpmem\":1,\"throttle\":{\"protocols\":[null]}}", {"$.throttle.protocols[0]: null, wanted a string", "tcp, udp"}},
+        {"{\"tcpmem\":1,\"throttle\":{\"floor\":10}}", {"$.throttle.floor: an integer, wanted a string", "\"10Mbit\""}},
+        {"{\"tcpmem\":1,\"throttle\":{\"floor\":\"0bit\"}}", {"$.throttle.floor: \"0bit\": a rate of 0", "leave the key out"}},
+        {"{\"tcpmem\":1,\"throttle\":{\"egress\":\"10Mbps\"}}", {"$.throttle.egress: \"10Mbps\"", "bps is bytes to tc", "Mbit"}},
+        {"{\"tcpmem\":1,\"throttle\":{\"egress\":\"9223372036854775808bit\"}}", {"$.throttle.egress", "more than 2^63-1"}},
+        {"{\"tcpmem\":1,\"pressure\":\"10%\"}", {"$.pressure: a string, wanted an object"}},
+        {"{\"tcpmem\":1,\"pressure\":{\"some\":10}}", {"$.pressure.some: an integer, wanted a string", "\"10%\""}},
+        {"{\"tcpmem\":1,\"pressure\":{\"some\":\"0%\"}}", {"$.pressure.some: \"0%\"", "above 0%"}},
+        {"{\"tcpmem\":1,\"pressure\":{\"some\":\"10\"}}", {"$.pressure.some: \"10\"", "\"10%\""}},
+        {"{\"tcpmem\":1,\"pressure\":{\"window\":1}}", {"$.pressure.window: an integer, wanted a string", "\"1s\""}},
+        {"{\"tcpmem\":1,\"pressure\":{\"window\":\"499ms\"}}", {"$.pressure.window: \"499ms\"", "500ms to 10s"}},
+        {"{\"tcpmem\":1,\"pressure\":{\"window\":\"10001ms\"}}", {"$.pressure.window: \"10001ms\"", "500ms to 10s"}},
+        {"{\"tcpmem\":1,\"onError\":\"unset\"}", {"$.onError: \"unset\": unknown word", "fail, warn"}},
+        {"{\"tcpmem\":1,\"onError\":true}", {"$.onError: a boolean, wanted a string", "fail, warn"}},
+        {"{\"onError\":\"warn\"}", {"$: tcpmem or memory is missing"}},
+        {"{\"tcpmem\":\"1Mi\",\"source\":\"none\"}", {"$.source: unknown key"}},
         {"{\"tcpmen\":\"1Mi\"}", {"$.tcpmen: unknown key", "did you mean tcpmem?"}},
         {"{\"TCPMEM\":\"1Mi\"}", {"$.TCPMEM: unknown key", "did you mean tcpmem?"}},
-        {"{\"tcpmem\":{\"limti\":\"1Mi\"}}", {"$.tcpmem.limti: unknown key", "limit, mode", "did you mean limit?"}},
+        {"{\"tcpmem\":{\"limti\":\"1Mi\"}}", {"$.tcpmem.limti: unknown key", "limit, mode, scope", "did you mean limit?"}},
         {"{\"\":1}", {"$[\"\"]: unknown key; known here: tcpmem"}},
         {"{\"tcpmem\":\"1Mi\",\"a.b\":1}", {"$[\"a.b\"]: unknown key"}},
         {"{\"tcpmem\":\"1Mi\",\"tcpmem\":\"1Mi\"}", {"at byte 16, in $.tcpmem: this key stands twice"}},
@@ -116,17 +205,18 @@ static void test_bad(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(BAD) / sizeof(*BAD); i++) {
-		struct skm_policy policy = {.tcpmem_limit = {SKM_SIZE_PERCENT, 77}, .mode = SKM_MODE_OBSERVE};
+		struct skm_policy policy, before;
 		struct skm_err err = SKM_ERR_INIT;
 
+		memset(&policy, 0x5a, sizeof(policy));
+		before = policy;
 		if (parse(BAD[i].text, &policy, &err) != -EINVAL)
 			fail_msg("%s is taken, or: %s", BAD[i].text, err.text);
 		assert_int_equal(err.code, EINVAL);
 		assert_int_equal(strncmp(err.text, NAME, strlen(NAME)), 0);
 		for (int part = 0; part < 3 && BAD[i].parts[part]; part++)
 			assert_contains(err.text, BAD[i].parts[part]);
-		assert_int_equal(policy.tcpmem_limit.value, 77);
-		assert_int_equal(policy.mode, SKM_MODE_OBSERVE);
+		assert_memory_equal(&policy, &before, sizeof(policy));
 	}
 }
 
@@ -211,6 +301,7 @@ static void test_short_form(void **state)
 	assert_int_equal(skm_codec_tcpmem_parse("64Mi", 4, "POLICY", &policy, NULL), 0);
 	assert_int_equal(policy.tcpmem_limit.value, 64 << 20);
 	assert_int_equal(policy.mode, SKM_MODE_AUTO);
+	assert_int_equal(policy.set, SKM_KEY_BIT(SKM_KEY_TCPMEM_LIMIT));
 	assert_int_equal(skm_codec_tcpmem_parse("12%", 3, "POLICY", &policy, NULL), 0);
 	assert_int_equal(policy.tcpmem_limit.kind, SKM_SIZE_PERCENT);
 	for (size_t i = 0; i < sizeof(SHORT) / sizeof(*SHORT); i++) {
@@ -228,6 +319,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_good),
+	        cmocka_unit_test(test_values),
+	        cmocka_unit_test(test_defaults),
 	        cmocka_unit_test(test_bad),
 	        cmocka_unit_test(test_far_misses_get_no_guess),
 	        cmocka_unit_test(test_cut_at_63),
