@@ -24,6 +24,7 @@ static void test_request(void **state)
 	assert_true(skm_same_policy(&back.policy, &request.policy));
 	assert_int_equal(back.program_bytes, 78);
 	assert_int_equal(back.kernel_tcp_bytes, 79);
+	assert_true(back.limit_only);
 	assert_true(back.force);
 	for (int i = 0; i < SKM_FD_COUNT; i++)
 		assert_int_equal(back.fds[i], i + 1);
