@@ -33,6 +33,16 @@ static const struct skm_field protection_table[] = {
 };
 static const struct skm_fields protection_fields = SKM_FIELDS(protection_table);
 
+static const struct skm_field reclaim_table[] = {
+        SKM_WORD("end", struct skm_report, reclaim.end, skm_reclaim_end_names),
+        SKM_U64("asked_bytes", struct skm_report, reclaim.asked_bytes),
+        SKM_U64("reclaimed_bytes", struct skm_report, reclaim.reclaimed_bytes),
+        SKM_U64("took_usec", struct skm_report, reclaim.took_usec),
+        SKM_U32("steps", struct skm_report, reclaim.steps),
+        SKM_U32("errno", struct skm_report, reclaim.error),
+};
+static const struct skm_fields reclaim_fields = SKM_FIELDS(reclaim_table);
+
 static const struct skm_field report_table[] = {
         SKM_VERSION_FIELD,
         SKM_TEXT("id", struct skm_report, id),
@@ -68,6 +78,8 @@ static const struct skm_field report_table[] = {
         SKM_U64("memory_writes", struct skm_report, memory_writes),
         SKM_U64("memory_reasserted", struct skm_report, memory_reasserted),
         SKM_U64("memory_taken_over", struct skm_report, memory_taken_over),
+        SKM_OBJECT("reclaim", reclaim_fields),
+        SKM_U64("reclaimed_bytes", struct skm_report, reclaimed_bytes),
         SKM_TEXTS("skipped", struct skm_report, skipped, skipped_count),
         SKM_U32("events", struct skm_report, events),
         SKM_U32("events_lost", struct skm_report, events_lost),

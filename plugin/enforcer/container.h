@@ -9,6 +9,7 @@
 #include "control/pace.h"
 #include "enforcer/events.h"
 #include "enforcer/pressure.h"
+#include "enforcer/reclaim.h"
 #include "enforcer/watch.h"
 #include "model/journal.h"
 #include "model/report.h"
@@ -59,6 +60,7 @@ struct skm_container {
 	uint64_t next_full_usec, next_tripwire_usec;
 	struct skm_squeezer squeezer;
 	struct skm_pressure_gauge pressure;
+	struct skm_reclaimer reclaimer;
 };
 
 /* Opens what a register request names, resolves the limit and the backend, and reads the baselines. Writes nothing.

@@ -45,7 +45,6 @@ static const struct {
 } NOT_BUILT[] = {
         {SKM_KEY_THROTTLE_TC, "this build shapes no traffic"},
         {SKM_KEY_THROTTLE_EGRESS, "this build shapes no traffic"},
-        {SKM_KEY_THROTTLE_RECLAIM, "this build reclaims no page cache"},
         {SKM_KEY_THROTTLE_DESTROY, "this build destroys no connections"},
 };
 
@@ -59,8 +58,6 @@ static bool asks_for(const struct skm_policy *policy, enum skm_policy_key key)
 	switch (key) {
 	case SKM_KEY_THROTTLE_TC:
 		return throttle->tc;
-	case SKM_KEY_THROTTLE_RECLAIM:
-		return throttle->reclaim;
 	case SKM_KEY_THROTTLE_DESTROY:
 		return throttle->destroy;
 	case SKM_KEY_THROTTLE_EGRESS:

@@ -4,6 +4,7 @@
 #include "model/event.h"
 #include "model/policy.h"
 #include "model/pressure.h"
+#include "model/reclaim.h"
 #include "model/report.h"
 #include "model/request.h"
 
@@ -23,6 +24,7 @@ TABLE(skm_policy_key_names, "tcpmem.limit", "tcpmem.mode", "tcpmem.scope", "memo
 TABLE(skm_memory_file_names, "memory.min", "memory.low", "memory.high", "memory.max");
 TABLE(skm_protocol_names, "tcp", "udp");
 TABLE(skm_pressure_names, "low", "medium", "critical");
+TABLE(skm_reclaim_end_names, "none", "running", "done", "exhausted", "stalled", "late", "cancelled", "failed");
 TABLE(skm_step_names, "none", "cap", "squeeze", "shed");
 TABLE(skm_reason_names, "rest", "occupancy", "hold", "relaxed", "burst", "pressure", "too-small");
 TABLE(skm_event_kind_names, "registered", "step", "sysctl", "squeezed", "restored", "foreign-write", "trouble", "adopted",

@@ -5,6 +5,7 @@
 
 #include "model/decision.h"
 #include "model/policy.h"
+#include "model/reclaim.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -58,9 +59,11 @@ struct skm_report {
 	uint64_t kernel_tcp_bytes;                       /* what kernelTCP of config.json says beside the policy; 0: nothing */
 	uint64_t program_bytes;                          /* size of the container's program file; 0: not known */
 	struct skm_protection protection;
-	uint64_t memory_writes;     /* to files of the memory controller */
-	uint64_t memory_reasserted; /* values that others rewrote and that were put back to the policy's */
-	uint64_t memory_taken_over; /* stricter values of others that were kept */
+	uint64_t memory_writes;            /* to files of the memory controller */
+	uint64_t memory_reasserted;        /* values that others rewrote and that were put back to the policy's */
+	uint64_t memory_taken_over;        /* stricter values of others that were kept */
+	struct skm_reclaim_result reclaim; /* the newest */
+	uint64_t reclaimed_bytes;          /* by all of them */
 	uint32_t skipped_count;
 	char skipped[SKM_SKIPPED_MAX][SKM_SKIPPED_TEXT_MAX];
 	uint32_t events, events_lost;

@@ -98,6 +98,18 @@ int skm_probe_pressure_counts(const struct skm_pressure_files *files, uint32_t i
 	return 0;
 }
 
+int skm_probe_pressure_stolen(const struct skm_pressure_files *files, uint64_t *ret_pages, struct skm_err *err)
+{
+	char text[STAT_TEXT_MAX];
+	ssize_t length = skm_pread_text(files->stat[0], text, sizeof(text));
+
+	if (length < 0)
+		return skm_err_set_errno(err, (int)-length, "read memory.stat");
+	if (skm_probe_keyed_value(text, "pgsteal", ret_pages) < 0)
+		return skm_err_set(err, EINVAL, "memory.stat has no pgsteal");
+	return 0;
+}
+
 int skm_probe_psi_parse(const char *text, uint64_t *ret_usec)
 {
 	const char *end = strchr(text, '\n'), *total = strstr(text, " total=");

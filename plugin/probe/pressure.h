@@ -30,6 +30,9 @@ void skm_probe_pressure_close(struct skm_pressure_files *files);
 int skm_probe_pressure_counts(const struct skm_pressure_files *files, uint32_t i, struct skm_reclaim_counts *ret, bool *ret_apart,
                               struct skm_err *err);
 
+/* Pages that reclaim of any kind, proactive too, has taken from level 0 so far. Returns as above. */
+int skm_probe_pressure_stolen(const struct skm_pressure_files *files, uint64_t *ret_pages, struct skm_err *err);
+
 /* The text of memory.stat taken apart, for the above. Returns 0 or -EINVAL. */
 int skm_probe_reclaim_parse(const char *text, struct skm_reclaim_counts *ret, bool *ret_apart);
 

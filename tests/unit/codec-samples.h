@@ -100,6 +100,8 @@ static inline struct skm_report skm_sample_report(void)
 	        .memory_writes = 145,
 	        .memory_reasserted = 146,
 	        .memory_taken_over = 147,
+	        .reclaim = {SKM_RECLAIM_STALLED, 148, 149, 150, 151, 153},
+	        .reclaimed_bytes = 152,
 	        .skipped_count = SKM_SKIPPED_MAX - 1,
 	        .skipped = {"a", "b", "c", "d", "e", "f", "g"},
 	        .events = 123,
