@@ -181,22 +181,31 @@ static size_t edits_between(const char *a, const char *b)
 	return row[columns];
 }
 
-const char *skm_words_hint(const char *const *known, const char *word, char buffer[SKM_WORDS_TEXT_MAX])
+const char *skm_words_nearest(const char *const *known, const char *word)
 {
 	const char *nearest = NULL;
 	size_t fewest = 3; /* two edits: a letter wrong and one missing, or two letters swapped */
 
-	snprintf(buffer, SKM_WORDS_TEXT_MAX, "known here: ");
 	for (const char *const *one = known; *one; one++) {
 		size_t edits = edits_between(*one, word);
 
-		if (one != known)
-			append(buffer, SKM_WORDS_TEXT_MAX, ", ");
-		append(buffer, SKM_WORDS_TEXT_MAX, *one);
 		if (edits < fewest && edits < strlen(word)) { /* some of what was written has to be right */
 			fewest = edits;
 			nearest = *one;
 		}
+	}
+	return nearest;
+}
+
+const char *skm_words_hint(const char *const *known, const char *word, char buffer[SKM_WORDS_TEXT_MAX])
+{
+	const char *nearest = skm_words_nearest(known, word);
+
+	snprintf(buffer, SKM_WORDS_TEXT_MAX, "known here: ");
+	for (const char *const *one = known; *one; one++) {
+		if (one != known)
+			append(buffer, SKM_WORDS_TEXT_MAX, ", ");
+		append(buffer, SKM_WORDS_TEXT_MAX, *one);
 	}
 	if (nearest) {
 		append(buffer, SKM_WORDS_TEXT_MAX, "; did you mean ");

@@ -63,7 +63,10 @@ struct skm_words {
 int skm_value_check_keys(const struct skm_place *place, struct json_object *object, const struct skm_words *words,
                          struct skm_err *err);
 
-/* Writes "known here: a, b, c", with "; did you mean b?" where the word is at most two edits from one. Returns buffer. */
+/* The word that was probably meant: at most two edits away, and not all of it wrong. NULL: none. */
+const char *skm_words_nearest(const char *const *known, const char *word);
+
+/* Writes "known here: a, b, c", with "; did you mean b?" where one is near. Returns buffer. */
 #define SKM_WORDS_TEXT_MAX 200
 const char *skm_words_hint(const char *const *known, const char *word, char buffer[SKM_WORDS_TEXT_MAX]);
 

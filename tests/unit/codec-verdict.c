@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The C side of tests/contract.
  *
- * codec-verdict policy|inspect|list|events   reads documents from stdin, each as its length in decimal, a newline and its bytes,
- *                                            and writes one line for each: "ok", or the parser's error
- * codec-verdict sample inspect|list|events   writes one document of ours */
+ * codec-verdict policy|node|inspect|list|events
+ *     reads documents from stdin, each as its length in decimal, a newline and its bytes, and writes one line for each: "ok", or the
+ *     parser's error
+ * codec-verdict sample inspect|list|events
+ *     writes one document of ours */
 #include "codec-samples.h"
 
 #include "base/cleanup.h"
 #include "codec/message.h"
+#include "codec/node.h"
 #include "codec/policy.h"
 
 #include <errno.h>
@@ -20,6 +23,15 @@ static int parse_policy(const char *text, size_t length, struct skm_err *err)
 	struct skm_policy policy = SKM_POLICY_INIT;
 
 	return skm_codec_policy_parse(text, length, "POLICY", &policy, err);
+}
+
+static int parse_node(const char *text, size_t length, struct skm_err *err)
+{
+	struct skm_node node = SKM_NODE_INIT;
+	int r = skm_codec_node_parse(text, length, "NODE", &node, err);
+
+	skm_codec_node_free(&node);
+	return r;
 }
 
 static int parse_inspect(const char *text, size_t length, struct skm_err *err)
@@ -49,10 +61,8 @@ static const struct {
 	const char *name;
 	parser parse;
 } PARSERS[] = {
-        {"policy", parse_policy},
-        {"inspect", parse_inspect},
-        {"list", parse_list},
-        {"events", parse_events},
+        {"policy", parse_policy}, {"node", parse_node},     {"inspect", parse_inspect},
+        {"list", parse_list},     {"events", parse_events},
 };
 
 /* Returns 1, 0 at the end of stdin, -1 where stdin is not as promised. */
