@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "control/budget.h"
+#include "enforcer/grant.h"
 #include "enforcer/registry.h"
 #include "enforcer/skipped.h"
 #include "probe/process.h"
@@ -50,27 +51,6 @@ void skm_container_tell(struct skm_container *container, enum skm_event_kind kin
 	        skm_name_of(&skm_event_kind_names, kind), event.text);
 }
 
-/* The limit in bytes; a percentage is of memory.max. */
-static int resolve_limit(struct skm_report *report, struct skm_err *err)
-{
-	const struct skm_size *limit = &report->policy.tcpmem_limit;
-
-	if (limit->kind == SKM_SIZE_MAX)
-		return skm_err_set(err, EINVAL, "tcpmem limit is \"max\": there is nothing to enforce");
-	if (limit->kind == SKM_SIZE_BYTES) {
-		report->limit_bytes = limit->value;
-		return 0;
-	}
-	if (report->memory_max_bytes == UINT64_MAX)
-		return skm_err_set(
-		        err, EOPNOTSUPP,
-		        "tcpmem limit is a percentage, but the container has no memory.max; write a size such as 64Mi");
-	report->limit_bytes = skm_scale(report->memory_max_bytes, limit->value, SKM_PERMYRIAD);
-	if (report->limit_bytes == 0)
-		return skm_err_set(err, ERANGE, "tcpmem limit comes to 0 bytes of memory.max; write a larger share, or a size");
-	return 0;
-}
-
 /* What `auto` becomes on this host, and whether that can hold the limit. */
 static int resolve_backend(const struct skm_host *host, uint64_t netns_inode, struct skm_report *report, struct skm_err *err)
 {
@@ -80,8 +60,9 @@ static int resolve_backend(const struct skm_host *host, uint64_t netns_inode, st
 	if (report->policy.mode == SKM_MODE_HARD || report->policy.mode == SKM_MODE_V1)
 		return skm_err_set(err, EOPNOTSUPP, "mode %s is not in this build; use auto, soft or observe",
 		                   skm_name_of(&skm_mode_names, report->policy.mode));
-	if (report->policy.mode == SKM_MODE_OBSERVE) {
-		report->backend = SKM_BACKEND_OBSERVE;
+	report->why_not_better[0] = '\0';
+	if (report->limit_bytes == UINT64_MAX || report->policy.mode == SKM_MODE_OBSERVE) {
+		report->backend = report->limit_bytes == UINT64_MAX ? SKM_BACKEND_NONE : SKM_BACKEND_OBSERVE;
 		return 0;
 	}
 	report->backend = SKM_BACKEND_SOFT;
@@ -148,12 +129,10 @@ static int read_identity(struct skm_container *container, const struct skm_reque
 		return skm_err_set_errno(err, -r, "identify the container");
 	report->started_realtime_usec = skm_realtime_usec();
 	report->pid = request->pid;
-	report->policy = request->policy;
 	memcpy(report->id, request->id, sizeof(report->id));
 	memcpy(journal->id, request->id, sizeof(journal->id));
 	snprintf(journal->cgroup, sizeof(journal->cgroup), "%s", report->cgroup);
 	journal->pid = request->pid;
-	journal->policy = request->policy;
 	journal->started_realtime_usec = report->started_realtime_usec;
 	snprintf(container->journal_name, sizeof(container->journal_name), "%020" PRIu64 "-%" PRIu64 ".json",
 	         journal->started_realtime_usec, journal->cgroup_inode);
@@ -165,7 +144,7 @@ static int refuse_shared_netns(const struct skm_container *container, struct skm
 {
 	const struct skm_container *other = skm_registry_find_netns(container->registry, container->journal.netns_inode);
 
-	if (!other || container->report.backend == SKM_BACKEND_OBSERVE)
+	if (!other || other == container || container->report.backend != SKM_BACKEND_SOFT)
 		return 0;
 	return skm_err_set(
 	        err, EBUSY,
@@ -195,34 +174,61 @@ static int blame_host(int r, struct skm_err *err)
 	return -EIO;
 }
 
-static int open_files(struct skm_container *container, const struct skm_request *request, struct skm_err *err)
+int skm_container_resolve(struct skm_container *container, struct skm_err *err)
 {
 	const struct skm_host *host = skm_registry_host(container->registry);
-	struct skm_report *report = &container->report;
-	int r = skm_probe_memcg_open(request->fds[SKM_FD_CGROUP], &container->memcg, err);
+	int r = resolve_backend(host, container->journal.netns_inode, &container->report, err);
 
 	if (r == 0)
-		r = skm_probe_memcg_max(&container->memcg, &report->memory_max_bytes, err);
+		r = refuse_shared_netns(container, err);
+	if (r == 0)
+		choose_actuators(container);
+	return r;
+}
+
+/* The second half of a grant, which needs the container. */
+static int take_grant(struct skm_container *container, const struct skm_request *request, const struct skm_grant *half,
+                      bool sized, struct skm_err *err)
+{
+	const struct skm_node *node = skm_registry_node(container->registry);
+	struct skm_grant grant = *half;
+	struct skm_grant_facts facts;
+	int r;
+
+	container->report.program_bytes = container->journal.program_bytes = request->program_bytes;
+	container->report.kernel_tcp_bytes = container->journal.kernel_tcp_bytes = request->kernel_tcp_bytes;
+	r = blame_host(skm_grant_facts(container, &facts, err), err);
+	if (r == 0 && !sized)
+		r = skm_control_grant_sizes(node, &facts, &grant, err);
+	if (r < 0)
+		return r;
+	container->report.memory_max_bytes = facts.memory_max_bytes;
+	skm_grant_put(container, &grant);
+	return 0;
+}
+
+static int open_files(struct skm_container *container, const struct skm_request *request, const struct skm_grant *grant,
+                      bool sized, struct skm_err *err)
+{
+	int r = skm_probe_memcg_open(request->fds[SKM_FD_CGROUP], &container->memcg, err);
+
 	if (r == 0)
 		r = skm_probe_memcg_oom_kills(&container->memcg, &container->oom_kills_before, err);
 	if (r < 0)
 		return blame_host(r, err);
-	r = resolve_limit(report, err);
+	r = take_grant(container, request, grant, sized, err);
 	if (r == 0)
-		r = resolve_backend(host, container->journal.netns_inode, report, err);
-	if (r == 0)
-		r = refuse_shared_netns(container, err);
+		r = skm_container_resolve(container, err);
 	if (r < 0)
 		return r;
-	choose_actuators(container);
 	r = skm_probe_netns_open(request->fds[SKM_FD_NETNS], container->writes_sysctls, &container->netns, err);
 	if (r == 0)
 		r = read_baselines(container, err);
 	return blame_host(r, err);
 }
 
-int skm_container_open(struct skm_registry *registry, struct skm_request *request, struct skm_container **ret,
-                       struct skm_err *err)
+int skm_container_open(struct skm_registry *registry, struct skm_request *request, const struct skm_grant *grant, bool sized,
+                       struct skm_container **ret, struct skm_err *err)
 {
 	struct skm_container *container = calloc(1, sizeof(*container));
 	int r;
@@ -239,7 +245,7 @@ int skm_container_open(struct skm_registry *registry, struct skm_request *reques
 		container->fds[i] = -1;
 	r = read_identity(container, request, err);
 	if (r == 0)
-		r = open_files(container, request, err);
+		r = open_files(container, request, grant, sized, err);
 	if (r < 0) {
 		skm_container_free(container);
 		return r;

@@ -18,6 +18,7 @@
 #include "probe/memcg.h"
 #include "probe/netns.h"
 
+struct skm_grant;
 struct skm_registry;
 
 /* The sockets actuator's state. */
@@ -64,10 +65,15 @@ struct skm_container {
 };
 
 /* Opens what a register request names, resolves the limit and the backend, and reads the baselines. Writes nothing.
- * Takes the request's descriptors (they become -1) on success only. Returns 0 with *ret; -errno with err naming what cannot be
- * done and why. */
-int skm_container_open(struct skm_registry *registry, struct skm_request *request, struct skm_container **ret,
-                       struct skm_err *err);
+ * grant: the node's, its second half still to be done unless sized. Takes the request's descriptors (they become -1) on success
+ * only. Returns 0 with *ret; -errno with err naming what cannot be done and why; never -EINVAL: a policy that is wrong in itself
+ * gets no grant. */
+int skm_container_open(struct skm_registry *registry, struct skm_request *request, const struct skm_grant *grant, bool sized,
+                       struct skm_container **ret, struct skm_err *err);
+
+/* Resolves the backend for report.policy and report.limit_bytes, and what may be written. Returns 0; -EOPNOTSUPP or -EBUSY where
+ * the limit cannot be held; report.backend is then undefined. */
+int skm_container_resolve(struct skm_container *container, struct skm_err *err);
 
 /* Takes the ladder's bounds from journal.baseline. Returns 0, or -EINVAL where one is not as the kernel writes it. */
 int skm_container_use_baselines(struct skm_container *container, struct skm_err *err);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "codec/journal.h"
 #include "enforcer/apply.h"
+#include "enforcer/grant.h"
 #include "enforcer/record.h"
 #include "enforcer/registry.h"
 #include "enforcer/skipped.h"
@@ -140,9 +141,11 @@ static void record_gone(struct skm_registry *registry, const struct skm_journal 
 	container->registry = registry;
 	container->report.decision.fair_cap_bytes = UINT64_MAX;
 	container->report.memory_max_bytes = UINT64_MAX;
-	/* what a percentage came to is not in the journal */
-	container->report.limit_bytes =
-	        journal->policy.tcpmem_limit.kind == SKM_SIZE_BYTES ? journal->policy.tcpmem_limit.value : UINT64_MAX;
+	container->report.limit_bytes = journal->in_force[SKM_IN_FORCE_LIMIT].bytes;
+	container->report.kernel_tcp_bytes = journal->kernel_tcp_bytes;
+	container->report.program_bytes = journal->program_bytes;
+	memcpy(container->report.in_force, journal->in_force, sizeof(container->report.in_force));
+	memcpy(container->report.sources, journal->sources, sizeof(container->report.sources));
 	memcpy(container->report.id, journal->id, sizeof(container->report.id));
 	snprintf(container->report.cgroup, sizeof(container->report.cgroup), "%s", journal->cgroup);
 	container->report.pid = journal->pid;
@@ -161,9 +164,13 @@ static void record_gone(struct skm_registry *registry, const struct skm_journal 
 static int adopt(struct skm_registry *registry, struct skm_request *request, struct skm_journal *journal, const char *name,
                  struct skm_err *err)
 {
+	struct skm_grant grant = {.policy = journal->policy};
 	struct skm_container *container;
-	int r = skm_container_open(registry, request, &container, err);
+	int r;
 
+	memcpy(grant.in_force, journal->in_force, sizeof(grant.in_force));
+	memcpy(grant.sources, journal->sources, sizeof(grant.sources));
+	r = skm_container_open(registry, request, &grant, true, &container, err);
 	if (r < 0)
 		return r;
 	memcpy(container->journal.written, container->journal.baseline, sizeof(container->journal.written));
@@ -218,7 +225,8 @@ static void recover_one(struct skm_registry *registry, const char *name)
 	SKM_IGNORE(skm_probe_boot_id(boot_id) < 0); /* an empty one matches no journal */
 	memcpy(request.id, journal.id, sizeof(request.id));
 	request.pid = journal.pid;
-	request.policy = journal.policy;
+	request.kernel_tcp_bytes = journal.kernel_tcp_bytes;
+	request.program_bytes = journal.program_bytes;
 	if (strcmp(boot_id, journal.boot_id) != 0) {
 		unlinkat(dirfd, name, 0);
 	} else if (open_living(&journal, &request)) {

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "enforcer/apply.h"
 #include "enforcer/container.h"
+#include "enforcer/grant.h"
 #include "enforcer/journal.h"
 #include "enforcer/record.h"
 #include "enforcer/sampler.h"
@@ -20,6 +21,8 @@
 struct skm_registry {
 	struct skm_container *first;
 	struct skm_host host;
+	struct skm_node bare_node; /* what node is until the daemon says otherwise */
+	const struct skm_node *node;
 	int epoll_fd, journal_dir, ended_dir;
 	uint32_t count;
 };
@@ -33,10 +36,17 @@ int skm_registry_open(struct skm_registry **ret, int epoll_fd, const struct skm_
 		return skm_err_set(err, ENOMEM, "out of memory");
 	registry->epoll_fd = epoll_fd;
 	registry->host = *host;
+	registry->bare_node = SKM_NODE_INIT;
+	registry->node = &registry->bare_node;
 	registry->journal_dir = journal_dir;
 	registry->ended_dir = ended_dir;
 	*ret = registry;
 	return 0;
+}
+
+void skm_registry_use_node(struct skm_registry *registry, const struct skm_node *node)
+{
+	registry->node = node;
 }
 
 void skm_registry_recover(struct skm_registry *registry)
@@ -177,6 +187,7 @@ static int inode_of(int fd, uint64_t *ret, const char *what, struct skm_err *err
 
 static int begin(struct skm_registry *registry, struct skm_container *container, struct skm_err *err)
 {
+	const struct skm_report *report = &container->report;
 	char limit[SKM_SIZE_TEXT_MAX];
 	int r = skm_journal_save(container, err);
 
@@ -185,9 +196,10 @@ static int begin(struct skm_registry *registry, struct skm_container *container,
 	if (r < 0)
 		return r;
 	skm_container_tell(container, SKM_EVENT_REGISTERED, "limit %s by %s, backend %s",
-	                   skm_bytes_human(container->report.limit_bytes, limit),
-	                   skm_name_of(&skm_policy_source_names, container->report.policy.source),
-	                   skm_name_of(&skm_backend_names, container->report.backend));
+	                   report->limit_bytes == UINT64_MAX ? "none" : skm_bytes_human(report->limit_bytes, limit),
+	                   skm_name_of(&skm_policy_source_names, report->policy.source),
+	                   skm_name_of(&skm_backend_names, report->backend));
+	skm_grant_tell(container);
 	skm_skipped_begin(container);
 	if (container->writes_sysctls)
 		skm_apply_netns(container);
@@ -198,6 +210,7 @@ int skm_registry_register(struct skm_registry *registry, struct skm_request *req
 {
 	struct skm_container *container;
 	uint64_t cgroup_inode = 0, netns_inode = 0;
+	struct skm_grant grant;
 	int r = inode_of(request->fds[SKM_FD_CGROUP], &cgroup_inode, "the container's cgroup", err);
 
 	if (r == 0)
@@ -206,7 +219,12 @@ int skm_registry_register(struct skm_registry *registry, struct skm_request *req
 		return r;
 	if (settle(registry, request->id, cgroup_inode, netns_inode))
 		return 0;
-	r = skm_container_open(registry, request, &container, err);
+	r = skm_control_grant_policy(registry->node, &request->policy, &grant, err);
+	if (r == -ENODATA)
+		return 0; /* the hook asks for every container, whether the node has defaults or not */
+	if (r < 0)
+		return r;
+	r = skm_container_open(registry, request, &grant, false, &container, err);
 	if (r < 0)
 		return r;
 	r = begin(registry, container, err);
@@ -317,6 +335,11 @@ const struct skm_container *skm_registry_find_netns(const struct skm_registry *r
 		if (c->journal.netns_inode == netns_inode && c->writes_sysctls)
 			return c;
 	return NULL;
+}
+
+const struct skm_node *skm_registry_node(const struct skm_registry *registry)
+{
+	return registry->node;
 }
 
 const struct skm_host *skm_registry_host(const struct skm_registry *registry)

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "model/event.h"
+#include "model/node.h"
 #include "model/report.h"
 #include "model/request.h"
 #include "probe/host.h"
@@ -20,6 +21,10 @@ struct skm_registry;
 int skm_registry_open(struct skm_registry **ret, int epoll_fd, const struct skm_host *host, int journal_dir, int ended_dir,
                       struct skm_err *err);
 
+/* What the node's administrator allows and defaults: borrowed, read at each register; one without a file until this is called.
+ * Containers that are held keep what they were granted. */
+void skm_registry_use_node(struct skm_registry *registry, const struct skm_node *node);
+
 /* Takes over what an earlier enforcer journaled: adopts what lives, restores the rest. */
 void skm_registry_recover(struct skm_registry *registry);
 
@@ -27,10 +32,10 @@ void skm_registry_recover(struct skm_registry *registry);
  * and capped, for nobody knows when that one comes; else it is about to, and finds everything as it stands. */
 void skm_registry_close(struct skm_registry *registry, bool put_back);
 
-/* Registers a container: journals its baselines, then prepares its namespace (tcp_rmem[1] before it listens). The same container
- * again (id and cgroup) changes nothing and succeeds.
- * Takes the request's descriptors on success. Returns 0; -EOPNOTSUPP, -EBUSY, -EINVAL, -errno with err saying why; nothing is
- * changed then. */
+/* Registers a container: grants its policy (control/grant.h), journals its baselines, then prepares its namespace (tcp_rmem[1]
+ * before it listens). The same container again (id and cgroup) changes nothing and succeeds; so do the node's defaults where it
+ * has none. Takes the request's descriptors on success. Returns 0; -EINVAL where the policy itself is wrong or not allowed here;
+ * -EOPNOTSUPP, -EBUSY, -ERANGE, -errno with err saying why it cannot be enforced; nothing is changed then. */
 int skm_registry_register(struct skm_registry *registry, struct skm_request *request, struct skm_err *err);
 
 /* poststop: a hint. A container whose process still runs keeps its record. Always succeeds: an unknown id is fine. */
@@ -54,6 +59,7 @@ const struct skm_container *skm_registry_find(const struct skm_registry *registr
 
 /* For the rest of this room. */
 const struct skm_container *skm_registry_find_netns(const struct skm_registry *registry, uint64_t netns_inode);
+const struct skm_node *skm_registry_node(const struct skm_registry *registry);
 const struct skm_host *skm_registry_host(const struct skm_registry *registry);
 int skm_registry_epoll(const struct skm_registry *registry);
 int skm_registry_journal_dir(const struct skm_registry *registry);

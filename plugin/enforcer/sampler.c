@@ -92,7 +92,7 @@ static struct skm_pace_question pace_question(const struct skm_container *contai
 	        .possible_bytes = container->report.sockets * each,
 	        .containers = containers,
 	        .throttled = container->ladder.decision.step != SKM_STEP_NONE,
-	        .memory_full = report->memory_max_bytes != UINT64_MAX &&
+	        .memory_full = report->memory_max_bytes != UINT64_MAX && report->backend != SKM_BACKEND_NONE &&
 	                       report->current_bytes + report->limit_bytes / 16 >= report->memory_max_bytes,
 	};
 }
@@ -111,7 +111,8 @@ static int full_look(struct skm_container *container, uint32_t containers, struc
 	sample.growth_bytes_per_sec = container->pace.growth_bytes_per_sec;
 	skm_pressure_sample(container, containers, &sample);
 	keep_figures(container, &sample, before ? sample.when_usec - before : 0);
-	decide(container, &sample);
+	if (container->report.backend != SKM_BACKEND_NONE)
+		decide(container, &sample);
 	if (container->writes_sysctls)
 		skm_apply_netns(container);
 	if (container->squeezes)
@@ -120,7 +121,10 @@ static int full_look(struct skm_container *container, uint32_t containers, struc
 		skm_reclaim_run(container, sample.when_usec);
 	question = pace_question(container, containers);
 	container->next_full_usec = sample.when_usec + skm_control_pace_next(&container->pace, &question);
-	container->next_tripwire_usec = sample.when_usec + skm_control_tripwire_next(&container->pace, &question);
+	container->next_tripwire_usec =
+	        container->report.backend == SKM_BACKEND_NONE
+	                ? container->next_full_usec /* without a limit there is no burst to be early for */
+	                : sample.when_usec + skm_control_tripwire_next(&container->pace, &question);
 	return 0;
 }
 

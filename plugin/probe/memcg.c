@@ -186,6 +186,13 @@ int skm_probe_memcg_max(const struct skm_memcg *memcg, uint64_t *ret, struct skm
 	return r;
 }
 
+int skm_probe_memcg_high(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err)
+{
+	cleanup_fd int file = open_below(memcg->dir, "memory.high", err);
+
+	return file < 0 ? file : read_single(file, "memory.high", ret, err);
+}
+
 int skm_probe_memcg_populated(const struct skm_memcg *memcg, struct skm_err *err)
 {
 	cleanup_fd int file = open_below(memcg->dir, "cgroup.events", err);

@@ -29,6 +29,9 @@ int skm_probe_memcg_oom_kills(const struct skm_memcg *memcg, uint64_t *ret, stru
  * if that is below the mount; UINT64_MAX: none. */
 int skm_probe_memcg_max(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err);
 
+/* Its own memory.high; UINT64_MAX: none. */
+int skm_probe_memcg_high(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err);
+
 /* cgroup.events: populated. Returns 1, 0, -ENODEV where it is gone, -errno. */
 int skm_probe_memcg_populated(const struct skm_memcg *memcg, struct skm_err *err);
 
