@@ -100,6 +100,7 @@ __attribute__((unused)) static int set_up(void **state)
 	put_sock(0);
 	put("memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n");
 	put("memory.max", "268435456\n");
+	put("memory.high", "max\n");
 	put("cgroup.events", "populated 1\nfrozen 0\n");
 	put("cgroup.procs", "");
 	stage.child = fork();

@@ -163,10 +163,9 @@ static void test_refusals_change_nothing(void **state)
 	const struct {
 		struct skm_size limit;
 		const char *max, *text;
-		int code; /* EINVAL: the policy itself is wrong, whatever onError says */
+		int code; /* never EINVAL: that is for a policy that is wrong in itself */
 	} cases[] = {
 	        {{SKM_SIZE_PERCENT, 1000}, "max\n", "percentage", EOPNOTSUPP},
-	        {{SKM_SIZE_MAX, 0}, "268435456\n", "nothing to enforce", EINVAL},
 	        {{SKM_SIZE_BYTES, 4096}, "268435456\n", "may lag behind", EOPNOTSUPP},
 	};
 
@@ -194,6 +193,27 @@ static void test_garbage_is_the_hosts_fault(void **state)
 	assert_int_equal(register_with("web", SKM_MODE_AUTO, (struct skm_size){SKM_SIZE_BYTES, LIMIT}, &err), -EIO);
 	assert_int_equal(err.code, EIO);
 	assert_contains(err.text, "memory.max");
+}
+
+/* "max" lifts a node's default: the container starts, and its figures show. */
+static void test_no_limit_is_held_and_nothing_written(void **state)
+{
+	(void)state;
+	assert_int_equal(register_with("web", SKM_MODE_AUTO, (struct skm_size){SKM_SIZE_MAX, 0}, NULL), 0);
+	put_sock(LIMIT * 3);
+	for (int i = 0; i < 100 && report()->sock_bytes != LIMIT * 3; i++) {
+		skm_registry_run(stage.registry, skm_now_usec());
+		usleep(20000);
+	}
+	assert_int_equal(report()->sock_bytes, LIMIT * 3);
+	assert_int_equal(report()->backend, SKM_BACKEND_NONE);
+	assert_int_equal(report()->limit_bytes, UINT64_MAX);
+	assert_int_equal(report()->decision.step, SKM_STEP_NONE);
+	assert_int_equal(report()->over_limit, 0);
+	assert_int_equal(report()->sysctl_writes, 0);
+	assert_false(has_event(SKM_EVENT_TROUBLE));
+	sysctl_is("tcp_rmem", "4096\t131072\t6291456");
+	assert_true(report()->samples < 10); /* nor is it looked at as if a burst could come */
 }
 
 static void test_a_namespace_has_one_governor(void **state)
@@ -293,6 +313,7 @@ int main(void)
 	        STAGED(test_percentage_of_memory_max),
 	        STAGED(test_refusals_change_nothing),
 	        STAGED(test_garbage_is_the_hosts_fault),
+	        STAGED(test_no_limit_is_held_and_nothing_written),
 	        STAGED(test_a_namespace_has_one_governor),
 	        STAGED(test_the_host_namespace_is_refused),
 	        STAGED(test_find_by_beginning),

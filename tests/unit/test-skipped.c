@@ -2,6 +2,9 @@
 /* The switches of a policy, and what of it is listed as not applied. */
 #include "enforcer-stage.h"
 
+/* A node on which all may be asked for. */
+static const struct skm_node node = {.destroy = true};
+
 static void register_throttled(const struct skm_throttle *throttle, uint32_t set)
 {
 	struct skm_policy policy = policy_of(SKM_MODE_AUTO, (struct skm_size){SKM_SIZE_BYTES, LIMIT});
@@ -9,6 +12,8 @@ static void register_throttled(const struct skm_throttle *throttle, uint32_t set
 
 	policy.throttle = *throttle;
 	policy.set = set;
+	policy.source = SKM_SOURCE_ADMINISTRATOR;
+	skm_registry_use_node(stage.registry, &node);
 	if (register_policy("web", &policy, &err) < 0)
 		fail_msg("register: %s", err.text);
 }
