@@ -178,6 +178,7 @@ int skm_probe_host(const char *prefix, struct skm_host *ret, struct skm_err *err
 		return skm_err_set_errno(err, -r, "look for cgroup2 in %s", mountinfo);
 	host.cgroup2_mounted = r == 0;
 	host.memory = find_memory(prefix, &host);
+	host.recursive_protection = skm_probe_mount_option(mountinfo, "cgroup2", "memory_recursiveprot") == 1;
 	host.bpf_fs = skm_probe_mount_find(mountinfo, "bpf", "/sys/fs/bpf", text, sizeof(text)) == 0;
 	host.nosocket = read_text(prefix, "/proc/cmdline", text, sizeof(text)) >= 0 && has_nosocket(text);
 	host.psi = can_read(prefix, "/proc/pressure/memory");

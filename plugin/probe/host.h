@@ -16,6 +16,7 @@ struct skm_host {
 	bool cgroup2_mounted;
 	char cgroup2_path[256];
 	enum skm_memory_place memory; /* where the memory controller is */
+	bool recursive_protection;    /* cgroup2 is mounted with memory_recursiveprot (kernel 5.7 on; systemd does) */
 	bool nosocket;                /* cgroup.memory=nosocket on the kernel's command line: sock is not counted */
 	bool psi;                     /* /proc/pressure/memory can be read */
 	bool btf;                     /* /sys/kernel/btf/vmlinux */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -191,6 +192,30 @@ int skm_probe_memcg_high(const struct skm_memcg *memcg, uint64_t *ret, struct sk
 	cleanup_fd int file = open_below(memcg->dir, "memory.high", err);
 
 	return file < 0 ? file : read_single(file, "memory.high", ret, err);
+}
+
+int skm_probe_memcg_file_open(int dirfd, enum skm_memory_file file, struct skm_err *err)
+{
+	return open_below(dirfd, skm_name_of(&skm_memory_file_names, file), err);
+}
+
+int skm_probe_memcg_file_read(int fd, enum skm_memory_file file, uint64_t *ret, struct skm_err *err)
+{
+	return read_single(fd, skm_name_of(&skm_memory_file_names, file), ret, err);
+}
+
+int skm_probe_memcg_file(int dirfd, enum skm_memory_file file, uint64_t *ret, struct skm_err *err)
+{
+	cleanup_fd int fd = skm_probe_memcg_file_open(dirfd, file, err);
+
+	return fd < 0 ? fd : skm_probe_memcg_file_read(fd, file, ret, err);
+}
+
+uint64_t skm_probe_memcg_kept(uint64_t bytes, uint64_t page_bytes)
+{
+	uint64_t pages = bytes / page_bytes;
+
+	return pages >= LONG_MAX / page_bytes ? UINT64_MAX : pages * page_bytes;
 }
 
 int skm_probe_memcg_populated(const struct skm_memcg *memcg, struct skm_err *err)

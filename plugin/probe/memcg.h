@@ -4,6 +4,7 @@
 #define SKM_PROBE_MEMCG_H
 
 #include "base/err.h"
+#include "model/policy.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,17 @@ int skm_probe_memcg_max(const struct skm_memcg *memcg, uint64_t *ret, struct skm
 
 /* Its own memory.high; UINT64_MAX: none. */
 int skm_probe_memcg_high(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err);
+
+/* One of the files that a policy may set, of the cgroup at the directory dirfd: UINT64_MAX for "max". The first opens it for
+ * whoever looks at it again and again: a descriptor, or -errno; the second reads it by that. Each returns 0; -ENODEV where the
+ * cgroup is gone; -EINVAL; -errno. */
+int skm_probe_memcg_file_open(int dirfd, enum skm_memory_file file, struct skm_err *err);
+int skm_probe_memcg_file_read(int fd, enum skm_memory_file file, uint64_t *ret, struct skm_err *err);
+int skm_probe_memcg_file(int dirfd, enum skm_memory_file file, uint64_t *ret, struct skm_err *err);
+
+/* What such a file shows once `bytes` was written to it: the kernel keeps whole pages, and "max" for what is past its counter
+ * (page_counter_memparse, mm/page_counter.c: at most PAGE_COUNTER_MAX = LONG_MAX / PAGE_SIZE pages; 6.1 to 7.0). */
+uint64_t skm_probe_memcg_kept(uint64_t bytes, uint64_t page_bytes);
 
 /* cgroup.events: populated. Returns 1, 0, -ENODEV where it is gone, -errno. */
 int skm_probe_memcg_populated(const struct skm_memcg *memcg, struct skm_err *err);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct mount {
-	char *root, *point, *type;
+	char *root, *point, *type, *options;
 };
 
 static bool is_octal(char c)
@@ -55,6 +55,8 @@ static bool split_line(char *line, struct mount *ret)
 	mount.type = strsep(&rest, " \n");
 	if (!mount.type || !rest)
 		return false;
+	strsep(&rest, " \n"); /* the source */
+	mount.options = rest ? strsep(&rest, " \n") : rest;
 	*ret = mount;
 	return true;
 }
@@ -80,6 +82,32 @@ int skm_probe_mount_find(const char *mountinfo, const char *type, const char *at
 			return -ENAMETOOLONG;
 		strcpy(ret, mount.point);
 		return 0;
+	}
+	return ferror(file) && errno ? -errno : -ENOENT;
+}
+
+static bool has_option(char *options, const char *wanted)
+{
+	for (const char *one = options ? strsep(&options, ",") : NULL; one; one = strsep(&options, ","))
+		if (strcmp(one, wanted) == 0)
+			return true;
+	return false;
+}
+
+int skm_probe_mount_option(const char *mountinfo, const char *type, const char *option)
+{
+	cleanup_file FILE *file = fopen(mountinfo, "re");
+	cleanup_free char *line = NULL;
+	size_t room = 0;
+
+	if (!file)
+		return -errno;
+	errno = 0;
+	while (getline(&line, &room, file) > 0) {
+		struct mount mount;
+
+		if (split_line(line, &mount) && strcmp(mount.type, type) == 0)
+			return has_option(mount.options, option);
 	}
 	return ferror(file) && errno ? -errno : -ENOENT;
 }

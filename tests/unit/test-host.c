@@ -39,6 +39,7 @@ static void test_v2(void **state)
 	assert_true(host.cgroup2_mounted);
 	assert_string_equal(host.cgroup2_path, "/sys/fs/cgroup");
 	assert_int_equal(host.memory, SKM_MEMORY_V2);
+	assert_true(host.recursive_protection);
 	assert_false(host.nosocket);
 	assert_true(host.psi);
 	assert_true(host.btf);
@@ -84,6 +85,7 @@ static void test_hybrid(void **state)
 	assert_true(host.cgroup2_mounted);
 	assert_string_equal(host.cgroup2_path, "/sys/fs/cgroup/unified");
 	assert_int_equal(host.memory, SKM_MEMORY_V1);
+	assert_false(host.recursive_protection);
 	assert_contains(skm_probe_host_soft_refusal(&host, 0, text, sizeof(text)), "cgroup v1");
 }
 

@@ -257,6 +257,34 @@ static void test_cgroup_that_is_gone(void **state)
 	skm_probe_memcg_close(&memcg);
 }
 
+static void test_a_file_of_a_policy(void **state)
+{
+	cleanup_fd int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct skm_err err = SKM_ERR_INIT;
+	uint64_t value = 7;
+
+	(void)state;
+	write_file("memory.high", "max\n");
+	assert_int_equal(skm_probe_memcg_file(dir, SKM_MEMORY_FILE_HIGH, &value, &err), 0);
+	assert_true(value == UINT64_MAX);
+	write_file("memory.high", "64Mi\n");
+	assert_int_equal(skm_probe_memcg_file(dir, SKM_MEMORY_FILE_HIGH, &value, &err), -EINVAL);
+	assert_contains(err.text, "memory.high");
+	assert_int_equal(skm_probe_memcg_file(dir, SKM_MEMORY_FILE_LOW, &value, &err), -ENODEV);
+}
+
+static void test_what_the_kernel_keeps(void **state)
+{
+	(void)state;
+	assert_int_equal(skm_probe_memcg_kept(0, 4096), 0);
+	assert_int_equal(skm_probe_memcg_kept(4095, 4096), 0);
+	assert_int_equal(skm_probe_memcg_kept(67108864, 4096), 67108864);
+	assert_int_equal(skm_probe_memcg_kept(67108865, 65536), 67108864);
+	assert_true(skm_probe_memcg_kept(UINT64_MAX, 4096) == UINT64_MAX);
+	assert_true(skm_probe_memcg_kept(INT64_MAX, 4096) == UINT64_MAX);
+	assert_int_equal(skm_probe_memcg_kept(INT64_MAX - 4096, 4096), INT64_MAX - 8191);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +296,8 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(test_bad_files_name_themselves, make_cgroup, remove_cgroup),
 	        cmocka_unit_test_setup_teardown(test_long_stat, make_cgroup, remove_cgroup),
 	        cmocka_unit_test_setup_teardown(test_max_of_itself_or_its_parent, make_cgroup, remove_cgroup),
+	        cmocka_unit_test_setup_teardown(test_a_file_of_a_policy, make_cgroup, remove_cgroup),
+	        cmocka_unit_test(test_what_the_kernel_keeps),
 	        cmocka_unit_test_setup_teardown(test_no_memory_controller, make_cgroup, remove_cgroup),
 	        cmocka_unit_test_setup_teardown(test_cgroup_that_is_gone, make_cgroup, remove_cgroup),
 	};
