@@ -1,35 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "actuate/own_cgroup.h"
 
+#include "actuate/cgroup_error.h"
 #include "probe/host.h"
 
 #include <errno.h>
 #include <libcgroup.h>
 #include <string.h>
-
-/* libcgroup's numbers are its own; cgroup_get_last_errno has the kernel's for one of them. */
-static int to_errno(int error)
-{
-	switch (error) {
-	case ECGOTHER:
-		return cgroup_get_last_errno() > 0 ? cgroup_get_last_errno() : EIO;
-	case ECGROUPNOTOWNER:
-	case ECGROUPNOTALLOWED:
-		return EPERM;
-	case ECGROUPNOTEXIST:
-	case ECGROUPNOTMOUNTED:
-	case ECGROUPSUBSYSNOTMOUNTED:
-		return ENOENT;
-	default:
-		return EIO;
-	}
-}
-
-/* Only for failures: cgroup_strerror(0) says "Cgroup is not compiled in". */
-static int fail(int error, const char *name, const char *step, struct skm_err *err)
-{
-	return skm_err_set(err, to_errno(error), "cgroup /%s: %s: %s", name, step, cgroup_strerror(error));
-}
 
 static int create_and_enter(struct cgroup *cgroup, const char *name, struct skm_err *err)
 {
@@ -40,9 +17,9 @@ static int create_and_enter(struct cgroup *cgroup, const char *name, struct skm_
 		return skm_err_set(err, EIO, "cgroup /%s: libcgroup takes no memory controller", name);
 	error = cgroup_create_cgroup(cgroup, 1);
 	if (error != 0)
-		return fail(error, name, "create", err);
+		return skm_actuate_cgroup_fail(error, name, "create", err);
 	error = cgroup_attach_task(cgroup);
-	return error != 0 ? fail(error, name, "enter", err) : 0;
+	return error != 0 ? skm_actuate_cgroup_fail(error, name, "enter", err) : 0;
 }
 
 int skm_actuate_own_cgroup(const char *name, struct skm_err *err)
@@ -59,7 +36,7 @@ int skm_actuate_own_cgroup(const char *name, struct skm_err *err)
 		return skm_err_set(err, EOPNOTSUPP, "cgroup /%s: the memory controller is not on cgroup v2 here", name);
 	error = cgroup_init();
 	if (error != 0)
-		return fail(error, name, "start libcgroup", err);
+		return skm_actuate_cgroup_fail(error, name, "start libcgroup", err);
 	cgroup = cgroup_new_cgroup(name);
 	if (!cgroup)
 		return skm_err_set_errno(err, ENOMEM, "cgroup /%s", name);

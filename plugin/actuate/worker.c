@@ -2,6 +2,7 @@
 /* The enforcer's side: starts the worker, talks to it, ends it. Nothing here waits. */
 #include "actuate/worker.h"
 
+#include "actuate/children.h"
 #include "actuate/worker_wire.h"
 #include "base/cleanup.h"
 
@@ -14,12 +15,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* Workers that were stopped and had not ended yet: one that sleeps in the kernel takes its SIGKILL late. */
-static struct {
-	pid_t *pids;
-	size_t count, room;
-} stopped;
-
 static int make_socket(int ret[2], struct skm_err *err)
 {
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret) < 0)
@@ -30,20 +25,12 @@ static int make_socket(int ret[2], struct skm_err *err)
 	return 0;
 }
 
-/* Forks with all signals blocked: none of the enforcer's handlers may run in the child before it has put them back. */
 static pid_t fork_worker(const int ends[2], int cgroup_fd, int netns_fd)
 {
-	sigset_t all, before;
-	pid_t parent = getpid(), pid;
+	pid_t parent = getpid(), pid = skm_actuate_children_fork();
 
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = fork();
 	if (pid == 0)
 		skm_actuate_worker_main(ends[1], cgroup_fd, netns_fd, parent);
-	if (pid < 0)
-		pid = -errno;
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	return pid;
 }
 
@@ -194,31 +181,11 @@ int skm_actuate_worker_receive(struct skm_worker *worker, struct skm_worker_mess
 	return 0;
 }
 
-static bool is_reaped(pid_t pid)
-{
-	return waitpid(pid, NULL, WNOHANG) != 0; /* its pid, or ECHILD: reaped by someone else */
-}
-
-static void remember_stopped(pid_t pid)
-{
-	if (stopped.count == stopped.room) {
-		size_t room = stopped.room ? stopped.room * 2 : 16;
-		pid_t *larger = reallocarray(stopped.pids, room, sizeof(*larger));
-
-		if (!larger)
-			return; /* a zombie until the enforcer ends */
-		stopped.pids = larger;
-		stopped.room = room;
-	}
-	stopped.pids[stopped.count++] = pid;
-}
-
 void skm_actuate_worker_stop(struct skm_worker *worker)
 {
 	if (worker->pid > 0) {
 		pidfd_send_signal(worker->pidfd, SIGKILL, NULL, 0);
-		if (!is_reaped(worker->pid))
-			remember_stopped(worker->pid);
+		skm_actuate_children_leave(worker->pid);
 	}
 	skm_close_fd(&worker->pidfd);
 	skm_close_fd(&worker->fd);
@@ -227,15 +194,5 @@ void skm_actuate_worker_stop(struct skm_worker *worker)
 
 void skm_actuate_worker_reap(void)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < stopped.count; i++)
-		if (!is_reaped(stopped.pids[i]))
-			stopped.pids[kept++] = stopped.pids[i];
-	stopped.count = kept;
-	if (kept == 0) {
-		free(stopped.pids);
-		stopped.pids = NULL;
-		stopped.room = 0;
-	}
+	skm_actuate_children_reap();
 }

@@ -76,7 +76,8 @@ int skm_actuate_worker_go(struct skm_worker *worker, struct skm_err *err);
  * reaped by SIGCHLD handling (skm_actuate_worker_reap). */
 void skm_actuate_worker_stop(struct skm_worker *worker);
 
-/* Reaps every worker that was stopped and has ended by now. Never waits. */
+/* Reaps every worker that was stopped, and every other child of this room that was left to itself, and has ended by now. Never
+ * waits. */
 void skm_actuate_worker_reap(void);
 
 #endif
