@@ -19,7 +19,7 @@ enum skm_exit {
 /* One command line, taken apart. */
 struct skm_cli {
 	const char *verb;
-	bool json, ended;
+	bool json, ended, follow;
 	const char *operand; /* NULL where there is none */
 };
 

@@ -2,61 +2,17 @@
 /* sockmem events [ID] */
 #include "cli.h"
 
-#include "base/cleanup.h"
-#include "codec/message.h"
-#include "ended.h"
+#include "event_list.h"
 #include "format.h"
-#include "paths.h"
 #include "table.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include <poll.h>
+#include <stdio.h>
 
-struct list {
-	struct skm_tagged_event *events;
-	size_t count;
-};
+/* How often --follow asks for what is new. */
+#define FOLLOW_MSEC 500
 
-static int append(struct list *list, const char *id, const struct skm_event *events, size_t count)
-{
-	struct skm_tagged_event *larger = reallocarray(list->events, list->count + count + 1, sizeof(*larger));
-
-	if (!larger)
-		return -ENOMEM;
-	list->events = larger;
-	for (size_t i = 0; i < count; i++) {
-		struct skm_tagged_event *one = &larger[list->count++];
-
-		strcpy(one->id, id); /* of the same size */
-		one->event = events[i];
-	}
-	return 0;
-}
-
-/* All records of the container that was asked for, or all. id: NULL for all. */
-static int add_ended(struct list *list, const struct skm_ended_set *set, const char *id)
-{
-	for (size_t i = 0; i < set->count; i++) {
-		const struct skm_ended *item = set->items[i];
-
-		if (id && strcmp(item->report.id, id) != 0)
-			continue;
-		if (append(list, item->report.id, item->events, item->event_count) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int oldest_first(const void *a, const void *b)
-{
-	uint64_t one = ((const struct skm_tagged_event *)a)->event.realtime_usec;
-	uint64_t other = ((const struct skm_tagged_event *)b)->event.realtime_usec;
-
-	return one < other ? -1 : one > other ? 1 : 0;
-}
-
-static enum skm_exit print_table(const struct list *list)
+static enum skm_exit print_table(const struct skm_event_list *list)
 {
 	static const struct skm_column columns[] = {{"TIME", false, false}, {"ID", false, true},   {"EVENT", false, false},
 	                                            {"STEP", false, false}, {"SOCK", true, false}, {"WHAT", false, false}};
@@ -79,71 +35,62 @@ static enum skm_exit print_table(const struct list *list)
 	return r < 0 ? skm_cli_fail(SKM_EXIT_FAILURE, "out of memory") : SKM_EXIT_OK;
 }
 
-static enum skm_exit print(const struct skm_cli *cli, struct list *list)
+/* One line that needs to know nothing of the next. */
+static enum skm_exit print_line(const struct skm_cli *cli, const struct skm_tagged_event *one)
 {
-	if (list->count > 0)
-		qsort(list->events, list->count, sizeof(*list->events), oldest_first);
-	return cli->json ? skm_cli_print_json(skm_codec_events_format(list->events, list->count, true)) : print_table(list);
+	const struct skm_event *event = &one->event;
+	char when[SKM_FORMAT_MAX], sock[SKM_FORMAT_MAX];
+
+	if (cli->json)
+		return skm_cli_print_json(skm_codec_event_format(one));
+	printf("%s  ", skm_cli_time(event->realtime_usec, when));
+	skm_cli_put(one->id);
+	printf("  %-13s  %-7s  %10s  ", skm_name_of(&skm_event_kind_names, event->kind),
+	       skm_name_of(&skm_step_names, event->step), skm_cli_bytes(event->sock_bytes, sock));
+	skm_cli_put(event->text);
+	putchar('\n');
+	return SKM_EXIT_OK;
 }
 
-/* What the enforcer knows, of one container or all. */
-static enum skm_cli_asked ask_live(const char *id, struct list *list, struct skm_err *err)
+/* Until stdout is closed or the program is ended. Events are told apart by their time, in microseconds. */
+static enum skm_exit follow(const struct skm_cli *cli)
 {
-	cleanup_free char *data = NULL;
-	enum skm_cli_asked asked = skm_cli_ask(SKM_VERB_EVENTS, id, &data, err);
+	uint64_t newest_usec = 0;
 
-	if (asked != SKM_ASKED_ANSWERED)
-		return asked;
-	if (data && skm_codec_events_parse(data, strlen(data), &list->events, &list->count, err) == 0)
-		return SKM_ASKED_ANSWERED;
-	if (data)
-		skm_err_wrap(err, "the enforcer's events");
-	else
-		skm_err_set(err, EPROTO, "the enforcer's events: nothing came");
-	return SKM_ASKED_REFUSED;
-}
+	for (;;) {
+		cleanup_event_list struct skm_event_list list = SKM_EVENT_LIST_INIT;
+		enum skm_cli_asked asked;
+		enum skm_exit status = skm_cli_event_list_collect(cli->operand, newest_usec > 0, &list, &asked);
 
-static enum skm_exit none_found(const char *id, enum skm_cli_asked asked, const struct skm_err *err)
-{
-	if (asked == SKM_ASKED_ABSENT)
-		return skm_cli_fail(SKM_EXIT_NO_ENFORCER, "no container that has ended is called %s, and " SKM_CLI_ABSENT_TEXT,
-		                    id);
-	return skm_cli_fail(SKM_EXIT_NO_CONTAINER, "%s", err->text);
-}
-
-static enum skm_exit collect(const struct skm_cli *cli, struct list *list)
-{
-	cleanup_ended struct skm_ended_set set = SKM_ENDED_SET_INIT;
-	struct skm_err err = SKM_ERR_INIT, ended_err = SKM_ERR_INIT;
-	enum skm_cli_asked asked = ask_live(cli->operand, list, &err);
-	const struct skm_ended *ended = NULL;
-	const char *id = NULL;
-
-	if (asked == SKM_ASKED_REFUSED && !skm_cli_is_unknown(&err))
-		return skm_cli_fail(SKM_EXIT_FAILURE, "%s", err.text);
-	if (skm_cli_ended_load(skm_cli_paths()->ended, &set, &ended_err) < 0)
-		return skm_cli_fail(SKM_EXIT_FAILURE, "%s", ended_err.text);
-	if (cli->operand && list->count > 0) { /* the whole id, of which the earlier runs are shown too */
-		id = strdupa(list->events[0].id);
-	} else if (cli->operand) {
-		int found = skm_cli_ended_find(&set, cli->operand, &ended, &ended_err);
-
-		if (found < 0)
-			return skm_cli_fail(SKM_EXIT_NO_CONTAINER, "%s", ended_err.text);
-		if (found == 0 && asked != SKM_ASKED_ANSWERED)
-			return none_found(cli->operand, asked, &err);
-		id = found ? ended->report.id : cli->operand;
+		if (status != SKM_EXIT_OK)
+			return status;
+		for (size_t i = 0; i < list.count; i++) {
+			if (list.events[i].event.realtime_usec <= newest_usec)
+				continue;
+			status = print_line(cli, &list.events[i]);
+			if (status != SKM_EXIT_OK)
+				return status;
+		}
+		if (list.count > 0 && list.events[list.count - 1].event.realtime_usec > newest_usec)
+			newest_usec = list.events[list.count - 1].event.realtime_usec;
+		if (newest_usec == 0)
+			newest_usec = 1; /* from the second look on, what is not there yet is no fault */
+		if (fflush(stdout) != 0)
+			return SKM_EXIT_FAILURE; /* main says so */
+		SKM_IGNORE(poll(NULL, 0, FOLLOW_MSEC));
 	}
-	if (add_ended(list, &set, id) < 0)
-		return skm_cli_fail(SKM_EXIT_FAILURE, "out of memory");
-	return print(cli, list);
 }
 
 enum skm_exit skm_cli_events(const struct skm_cli *cli)
 {
-	struct list list = {0};
-	enum skm_exit status = collect(cli, &list);
+	cleanup_event_list struct skm_event_list list = SKM_EVENT_LIST_INIT;
+	enum skm_cli_asked asked;
+	enum skm_exit status;
 
-	free(list.events);
-	return status;
+	if (cli->follow)
+		return follow(cli);
+	status = skm_cli_event_list_collect(cli->operand, false, &list, &asked);
+	if (status != SKM_EXIT_OK)
+		return status;
+	return cli->json ? skm_cli_print_json(skm_codec_events_format(list.events, list.count, true)) : print_table(&list);
 }

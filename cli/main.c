@@ -26,7 +26,8 @@ static const struct verb verbs[] = {
          "preferred; else the newest of that id that has ended is shown, also where\n"
          "the enforcer is not running.\n"},
         {"events", skm_cli_events, "ID", false, false, true,
-         "What happened, oldest first, in all containers or one; running and ended.\n"},
+         "What happened, oldest first, in all containers or one; running and ended.\n"
+         "  --follow  goes on with what is new; with --json an object a line\n"},
         {"check", skm_cli_check, "POLICY", true, false, false,
          "Says whether a policy is valid: the verdict is the hook's own.\n"
          "POLICY is the text itself: JSON as in " SKM_ANNOTATION_POLICY ", or a size as in\n" SKM_ANNOTATION_TCPMEM
@@ -80,6 +81,8 @@ static int take_option(const char *word, struct words *ret)
 		ret->cli.json = true;
 	else if (strcmp(word, "--ended") == 0)
 		ret->cli.ended = true;
+	else if (strcmp(word, "--follow") == 0)
+		ret->cli.follow = true;
 	else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		ret->help = true;
 	else if (strcmp(word, "--version") == 0)
@@ -147,6 +150,8 @@ static enum skm_exit run(const struct words *words)
 		return skm_cli_fail(SKM_EXIT_USAGE, "a verb is missing: see sockmem --help");
 	if (words->cli.ended && !verb->takes_ended)
 		return skm_cli_fail(SKM_EXIT_USAGE, "%s does not take --ended", verb->name);
+	if (words->cli.follow && verb->run != skm_cli_events)
+		return skm_cli_fail(SKM_EXIT_USAGE, "%s does not take --follow", verb->name);
 	if (verb->operand_needed && !words->cli.operand)
 		return skm_cli_fail(SKM_EXIT_USAGE, "%s: %s is missing: see sockmem %s --help", verb->name, verb->operand,
 		                    verb->name);

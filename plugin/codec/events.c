@@ -38,6 +38,11 @@ char *skm_codec_events_format(const struct skm_tagged_event *events, size_t coun
 	return skm_writer_finish(writer, pretty);
 }
 
+char *skm_codec_event_format(const struct skm_tagged_event *event)
+{
+	return skm_fields_format(&tagged_fields, event, false);
+}
+
 int skm_codec_events_parse(const char *text, size_t length, struct skm_tagged_event **ret, size_t *ret_count, struct skm_err *err)
 {
 	void *events;

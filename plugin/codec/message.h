@@ -51,6 +51,8 @@ struct skm_tagged_event {
 	struct skm_event event;
 };
 char *skm_codec_events_format(const struct skm_tagged_event *events, size_t count, bool pretty);
+/* One of them alone, in one line. */
+char *skm_codec_event_format(const struct skm_tagged_event *event);
 int skm_codec_events_parse(const char *text, size_t length, struct skm_tagged_event **ret, size_t *ret_count,
                            struct skm_err *err);
 
