@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sockmem check POLICY */
+/* sockmem check [--kind KIND] DOCUMENT */
 #include "cli.h"
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "codec/check.h"
 #include "codec/policy.h"
 #include "codec/writer.h"
 
@@ -14,17 +15,21 @@
 
 /* The text to check and how errors call it. */
 struct document {
+	enum skm_document kind;
+	bool guessed; /* the kind was not told */
 	char *text;
 	size_t length;
 	char name[128];
 };
 
+/* Bounded by the longest that the kind may be; where the kind is not told, by that of a policy. */
 static int read_file(int fd, struct document *ret, struct skm_err *err)
 {
-	int r = skm_read_to_end(fd, SKM_POLICY_TEXT_MAX, &ret->text, &ret->length);
+	size_t max = skm_codec_check_max(ret->kind);
+	int r = skm_read_to_end(fd, max, &ret->text, &ret->length);
 
 	if (r == -EFBIG)
-		return skm_err_set(err, E2BIG, "%s is over %d bytes", ret->name, SKM_POLICY_TEXT_MAX);
+		return skm_err_set(err, E2BIG, "%s is over %zu bytes", ret->name, max);
 	if (r < 0)
 		return skm_err_set_errno(err, -r, "read %s", ret->name);
 	/* The newline that editors and echo leave at the end is not meant; the hook would refuse it after a size. */
@@ -46,35 +51,31 @@ static int read_document(const char *operand, struct document *ret, struct skm_e
 		fd = open(operand + 1, O_RDONLY | O_CLOEXEC);
 		return fd < 0 ? skm_err_set_errno(err, errno, "open %s", operand + 1) : read_file(fd, ret, err);
 	}
-	snprintf(ret->name, sizeof(ret->name), "POLICY");
+	snprintf(ret->name, sizeof(ret->name), ret->kind == SKM_DOCUMENT_POLICY ? "POLICY" : "DOCUMENT");
 	ret->length = strlen(operand);
 	ret->text = strdup(operand);
 	return ret->text ? 0 : skm_err_set(err, ENOMEM, "out of memory");
 }
 
 /* JSON, by its first character that is no white space; else the short form. */
-static bool is_json(const char *text)
+static enum skm_document guess_kind(const char *text)
 {
-	return text[strspn(text, " \t\r\n")] == '{';
+	return text[strspn(text, " \t\r\n")] == '{' ? SKM_DOCUMENT_POLICY : SKM_DOCUMENT_TCPMEM;
 }
 
-static enum skm_exit print_json(bool json, const struct skm_policy *policy, const struct skm_err *err)
+static enum skm_exit print_json(enum skm_document kind, bool valid, const struct skm_policy *policy, const struct skm_err *err)
 {
 	struct skm_writer *writer = skm_writer_new_object();
-	char size[SKM_SIZE_TEXT_MAX];
 
-	skm_writer_bool(writer, "valid", policy != NULL);
-	skm_writer_text(writer, "kind", json ? "policy" : "tcpmem");
-	if (policy) {
-		skm_writer_object(writer, "policy");
-		skm_writer_object(writer, "tcpmem");
-		skm_writer_text(writer, "limit", skm_size_format(&policy->tcpmem_limit, size));
-		skm_writer_text(writer, "mode", skm_name_of(&skm_mode_names, policy->mode));
-		skm_writer_end(writer);
-		skm_writer_end(writer);
+	skm_writer_bool(writer, "valid", valid);
+	skm_writer_text(writer, "kind", skm_name_of(&skm_document_names, kind));
+	if (policy)
+		skm_codec_policy_write(writer, "policy", policy);
+	else
+		skm_writer_null(writer, "policy");
+	if (valid) {
 		skm_writer_null(writer, "error");
 	} else {
-		skm_writer_null(writer, "policy");
 		skm_writer_object(writer, "error");
 		skm_writer_text(writer, "text", err->text);
 		skm_writer_end(writer);
@@ -82,43 +83,94 @@ static enum skm_exit print_json(bool json, const struct skm_policy *policy, cons
 	return skm_cli_print_json(skm_writer_finish(writer, true));
 }
 
-static enum skm_exit print_valid(bool json, const struct skm_policy *policy)
+/* In a line what it comes to, and where there is more than a limit, all that it sets. */
+static enum skm_exit print_policy(const struct skm_policy *policy)
 {
+	cleanup_free char *text = skm_codec_policy_format(policy);
 	char size[SKM_SIZE_TEXT_MAX];
 
-	printf("valid (as %s): ", json ? SKM_ANNOTATION_POLICY : SKM_ANNOTATION_TCPMEM);
+	if (*policy->profile) {
+		printf("profile %s of the node file\n", policy->profile);
+		return SKM_EXIT_OK;
+	}
 	if (policy->tcpmem_limit.kind == SKM_SIZE_MAX)
-		puts("no limit");
+		puts("no limit on sockets");
 	else
 		printf("limit %s%s, mode %s\n", skm_size_format(&policy->tcpmem_limit, size),
 		       policy->tcpmem_limit.kind == SKM_SIZE_PERCENT ? " of memory.max" : "",
 		       skm_name_of(&skm_mode_names, policy->mode));
+	if (!text)
+		return skm_cli_fail(SKM_EXIT_FAILURE, "out of memory");
+	if (policy->set & ~(SKM_KEY_BIT(SKM_KEY_TCPMEM_LIMIT) | SKM_KEY_BIT(SKM_KEY_TCPMEM_MODE)))
+		printf("%s\n", text);
 	return SKM_EXIT_OK;
+}
+
+static enum skm_exit print_valid(const struct document *document, const struct skm_policy *policy)
+{
+	if (!policy) {
+		printf("valid (as %s)\n", skm_name_of(&skm_document_names, document->kind));
+		return SKM_EXIT_OK;
+	}
+	if (document->kind == SKM_DOCUMENT_POLICY || document->kind == SKM_DOCUMENT_TCPMEM)
+		printf("valid (as %s): ", skm_name_of(&skm_policy_source_names, policy->source));
+	else
+		printf("valid (as %s), policy of %s: ", skm_name_of(&skm_document_names, document->kind),
+		       skm_name_of(&skm_policy_source_names, policy->source));
+	return print_policy(policy);
+}
+
+/* Returns SKM_EXIT_OK with the kind, or where it has to be guessed with POLICY for now. */
+static enum skm_exit take_kind(const char *word, struct document *ret)
+{
+	int kind = word ? skm_name_find(&skm_document_names, word) : SKM_DOCUMENT_POLICY;
+	char known[160] = "";
+
+	for (size_t i = 0; i < skm_document_names.count; i++)
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", i ? ", " : "",
+		         skm_document_names.names[i]);
+	if (kind < 0)
+		return skm_cli_fail(SKM_EXIT_USAGE, "unknown kind %s; known: %s", word, known);
+	ret->guessed = !word;
+	ret->kind = (enum skm_document)kind;
+	return SKM_EXIT_OK;
+}
+
+static enum skm_exit judge(const struct skm_cli *cli, const struct document *document, int r, struct skm_err *err)
+{
+	struct skm_policy policy = SKM_POLICY_INIT;
+
+	if (r == 0)
+		r = skm_codec_check(document->kind, document->text, document->length, document->name, &policy, err);
+	if (cli->json) {
+		enum skm_exit status = print_json(document->kind, r >= 0, r > 0 ? &policy : NULL, err);
+
+		return r < 0 ? SKM_EXIT_FAILURE : status;
+	}
+	if (r >= 0)
+		return print_valid(document, r > 0 ? &policy : NULL);
+	return skm_cli_fail(SKM_EXIT_FAILURE, "invalid%s: %s",
+	                    document->guessed && document->kind == SKM_DOCUMENT_TCPMEM ? " (as " SKM_ANNOTATION_TCPMEM
+	                                                                                 ", since it does not begin with {)"
+	                                                                               : "",
+	                    err->text);
 }
 
 enum skm_exit skm_cli_check(const struct skm_cli *cli)
 {
 	struct document document = {0};
-	struct skm_policy policy = SKM_POLICY_INIT;
 	struct skm_err err = SKM_ERR_INIT;
 	cleanup_free char *text = NULL;
-	bool json;
-	int r = read_document(cli->operand, &document, &err);
+	enum skm_exit status = take_kind(cli->kind, &document);
+	int r;
 
+	if (status != SKM_EXIT_OK)
+		return status;
+	r = read_document(cli->operand, &document, &err);
 	text = document.text;
 	if (r < 0 && r != -E2BIG)
 		return skm_cli_fail(SKM_EXIT_FAILURE, "%s", err.text);
-	json = r < 0 || is_json(text);
-	if (r == 0)
-		r = json ? skm_codec_policy_parse(text, document.length, document.name, &policy, &err)
-		         : skm_codec_tcpmem_parse(text, document.length, document.name, &policy, &err);
-	if (cli->json) {
-		enum skm_exit status = print_json(json, r == 0 ? &policy : NULL, &err);
-
-		return r < 0 ? SKM_EXIT_FAILURE : status;
-	}
-	if (r == 0)
-		return print_valid(json, &policy);
-	return skm_cli_fail(SKM_EXIT_FAILURE, "invalid%s: %s",
-	                    json ? "" : " (as " SKM_ANNOTATION_TCPMEM ", since it does not begin with {)", err.text);
+	if (r == 0 && document.guessed)
+		document.kind = guess_kind(text);
+	return judge(cli, &document, r, &err);
 }

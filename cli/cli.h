@@ -21,6 +21,7 @@ struct skm_cli {
 	const char *verb;
 	bool json, ended, follow;
 	const char *operand; /* NULL where there is none */
+	const char *kind;    /* check: of the document; NULL: policy or tcpmem, by its first character */
 };
 
 /* The verbs, each in a file of its own. */

@@ -2,6 +2,8 @@
 /* sockmem VERB: takes the command line apart; each verb is a file of its own. */
 #include "cli.h"
 
+#include "model/node.h"
+
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@ struct verb {
 	const char *operand; /* as the help calls it; NULL: none is taken */
 	bool operand_needed, takes_ended, needs_root;
 	const char *help;
+	bool takes_kind;
 };
 
 static const struct verb verbs[] = {
@@ -28,10 +31,19 @@ static const struct verb verbs[] = {
         {"events", skm_cli_events, "ID", false, false, true,
          "What happened, oldest first, in all containers or one; running and ended.\n"
          "  --follow  goes on with what is new; with --json an object a line\n"},
-        {"check", skm_cli_check, "POLICY", true, false, false,
-         "Says whether a policy is valid: the verdict is the hook's own.\n"
-         "POLICY is the text itself: JSON as in " SKM_ANNOTATION_POLICY ", or a size as in\n" SKM_ANNOTATION_TCPMEM
-         ". @FILE reads a file, - reads stdin.\n"},
+        {"check", skm_cli_check, "DOCUMENT", true, false, false,
+         "Says whether a policy, or another document, is valid: the verdict is that of\n"
+         "whoever reads it. DOCUMENT is the text itself; @FILE reads a file, - stdin.\n"
+         "  --kind KIND  policy: JSON as in " SKM_ANNOTATION_POLICY "\n"
+         "               tcpmem: a size as in " SKM_ANNOTATION_TCPMEM "\n"
+         "               profile: a name as in " SKM_ANNOTATION_PROFILE "\n"
+         "               node: " SKM_NODE_FILE "\n"
+         "               state, config: what a runtime gives a hook, a bundle's\n"
+         "               config.json, and the policy that they ask for\n"
+         "               list, inspect, events: what those verbs print with --json\n"
+         "               record, journal: files of ended and of running containers\n"
+         "Without --kind a text that begins with { is a policy, and any other a size.\n",
+         .takes_kind = true},
         {"doctor", skm_cli_doctor, NULL, false, false, true,
          "What this host can enforce and why not more, whether the enforcer runs,\n"
          "where the hook is registered, and what it complained of.\n"},
@@ -44,7 +56,8 @@ static const char help_text[] = "Usage: sockmem VERB [OPTION...] [OPERAND]\n"
                                 "  list [--ended]   containers with a policy, or those that have ended\n"
                                 "  inspect ID       is it the sockets, what did sockmem do, and why\n"
                                 "  events [ID]      what happened, oldest first\n"
-                                "  check POLICY     whether a policy is valid (JSON, a size, @FILE or -)\n"
+                                "  check POLICY     whether a policy is valid (JSON, a size, @FILE or -);\n"
+                                "                   with --kind KIND another document\n"
                                 "  doctor           what this host can enforce, and why not more\n"
                                 "\n"
                                 "  --json           for programs; every verb takes it\n"
@@ -75,8 +88,27 @@ static bool is_option(const char *word)
 	return word[0] == '-' && word[1] != '\0';
 }
 
-static int take_option(const char *word, struct words *ret)
+/* An option that takes a value: --NAME VALUE or --NAME=VALUE. Returns whether argv[*at] is that option; *at is then its last
+ * word, and *ret NULL where the value is missing. */
+static bool take_value(const char *name, char **argv, int *at, const char **ret)
 {
+	size_t length = strlen(name);
+
+	if (strncmp(argv[*at], name, length) != 0 || (argv[*at][length] != '\0' && argv[*at][length] != '='))
+		return false;
+	if (argv[*at][length] == '=')
+		*ret = argv[*at] + length + 1;
+	else
+		*ret = argv[*at + 1]; /* NULL at the end */
+	if (argv[*at][length] == '\0' && *ret)
+		(*at)++;
+	return true;
+}
+
+static int take_option(char **argv, int *at, struct words *ret)
+{
+	const char *word = argv[*at];
+
 	if (strcmp(word, "--json") == 0)
 		ret->cli.json = true;
 	else if (strcmp(word, "--ended") == 0)
@@ -87,6 +119,9 @@ static int take_option(const char *word, struct words *ret)
 		ret->help = true;
 	else if (strcmp(word, "--version") == 0)
 		ret->version = true;
+	else if (take_value("--kind", argv, at, &ret->cli.kind))
+		return ret->cli.kind ? SKM_EXIT_OK
+		                     : skm_cli_fail(SKM_EXIT_USAGE, "--kind needs a kind: see sockmem check --help");
 	else
 		return skm_cli_fail(SKM_EXIT_USAGE, "unknown option %s: see sockmem --help", word);
 	return SKM_EXIT_OK;
@@ -115,7 +150,7 @@ static int take_words(int argc, char **argv, struct words *ret)
 		if (options && strcmp(argv[i], "--") == 0)
 			options = false;
 		else if (options && is_option(argv[i]))
-			r = take_option(argv[i], ret);
+			r = take_option(argv, &i, ret);
 		else
 			r = take_operand(argv[i], ret);
 		if (r != SKM_EXIT_OK)
@@ -126,7 +161,8 @@ static int take_words(int argc, char **argv, struct words *ret)
 
 static void print_verb_help(const struct verb *verb)
 {
-	printf("Usage: sockmem %s%s [--json]", verb->name, verb->takes_ended ? " [--ended]" : "");
+	printf("Usage: sockmem %s%s%s [--json]", verb->name, verb->takes_ended ? " [--ended]" : "",
+	       verb->takes_kind ? " [--kind KIND]" : "");
 	if (verb->operand)
 		printf(verb->operand_needed ? " %s" : " [%s]", verb->operand);
 	printf("\n\n%s", verb->help);
@@ -152,6 +188,8 @@ static enum skm_exit run(const struct words *words)
 		return skm_cli_fail(SKM_EXIT_USAGE, "%s does not take --ended", verb->name);
 	if (words->cli.follow && verb->run != skm_cli_events)
 		return skm_cli_fail(SKM_EXIT_USAGE, "%s does not take --follow", verb->name);
+	if (words->cli.kind && !verb->takes_kind)
+		return skm_cli_fail(SKM_EXIT_USAGE, "%s does not take --kind", verb->name);
 	if (verb->operand_needed && !words->cli.operand)
 		return skm_cli_fail(SKM_EXIT_USAGE, "%s: %s is missing: see sockmem %s --help", verb->name, verb->operand,
 		                    verb->name);

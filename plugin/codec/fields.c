@@ -288,7 +288,7 @@ int skm_fields_read_text(const char *text, size_t length, const char *name, stru
 	const struct skm_json_rules rules = {
 	        .name = name,
 	        .right = "it is written by sockmem itself",
-	        .text_max = 16 << 20, /* a journal with the baselines of 250,000 sockets */
+	        .text_max = SKM_FIELDS_TEXT_MAX,
 	        .depth_max = 16,
 	};
 

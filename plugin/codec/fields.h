@@ -117,8 +117,11 @@ int skm_fields_read(const struct skm_place *place, struct json_object *object, c
 int skm_fields_read_array(const struct skm_place *place, struct json_object *array, const struct skm_fields *fields, size_t size,
                           void **ret, size_t *ret_count, struct skm_err *err);
 
+/* Of a text: a journal with the baselines of 250,000 sockets. */
+#define SKM_FIELDS_TEXT_MAX (16 * 1024 * 1024)
+
 /* The same with a text around it: a whole document that is one object, or an array of them. name: of the document, in errors.
- * Also -E2BIG over 16 MiB. */
+ * Also -E2BIG over SKM_FIELDS_TEXT_MAX. */
 int skm_fields_parse(const char *text, size_t length, const char *name, const struct skm_fields *fields, void *base,
                      struct skm_err *err);
 int skm_fields_parse_array(const char *text, size_t length, const char *name, const struct skm_fields *fields, size_t size,

@@ -9,6 +9,7 @@
 #include "codec/utf8.h"
 #include "codec/value.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -55,8 +56,9 @@ static int cut(struct reader *reader, const struct skm_place *place, const char 
 {
 	char path[SKM_PLACE_TEXT_MAX];
 
-	return skm_err_set(reader->err, EINVAL, "%s: ends after %zu bytes, %s, in %s: it looks cut; pass it whole",
-	                   reader->rules->name, reader->length, where, skm_place_path(place, path));
+	return skm_err_set(reader->err, EINVAL, "%s: ends after %zu bytes, %s, in %s: it looks cut; %s", reader->rules->name,
+	                   reader->length, where, skm_place_path(place, path),
+	                   reader->rules->whole ? reader->rules->whole : "pass it whole");
 }
 
 static bool at_end(const struct reader *reader)
@@ -98,6 +100,28 @@ static int unexpected(struct reader *reader, const struct skm_place *place, cons
 	if (c > ' ' && c < 0x7f)
 		return broken(reader, place, "found '%c', wanted %s", c, wanted);
 	return broken(reader, place, "found the byte 0x%02x, wanted %s", c, wanted);
+}
+
+/* Quotes suffer on the way through shells, CSV and templates (CASES.md, C13): say what seems to have happened to them. */
+static int unexpected_key(struct reader *reader, const struct skm_place *place)
+{
+	static const char wanted[] = "a key in double quotes";
+
+	if (next(reader) == '\\')
+		return broken(reader, place, "found a backslash, wanted %s; these were escaped once too often on their way",
+		              wanted);
+	if (isalpha((unsigned char)next(reader)))
+		return broken(reader, place, "found '%c', wanted %s; a shell or a template may have taken them", next(reader),
+		              wanted);
+	return unexpected(reader, place, wanted);
+}
+
+static int unexpected_after_key(struct reader *reader, const struct skm_place *place)
+{
+	if (!*place->key && (isalpha((unsigned char)next(reader)) || next(reader) == '"'))
+		return broken(reader, place, "found '%c', wanted ':' after the key \"\"; the quotes are doubled: write each once",
+		              next(reader));
+	return unexpected(reader, place, "':' after the key");
 }
 
 /* Has json-c make the value of one token that was checked already. */
@@ -315,7 +339,7 @@ static int read_member(struct reader *reader, const struct skm_place *place, str
 	int r;
 
 	if (next(reader) != '"')
-		return unexpected(reader, place, "a key in double quotes");
+		return unexpected_key(reader, place);
 	r = read_string(reader, place, &name);
 	if (r < 0)
 		return r;
@@ -326,7 +350,7 @@ static int read_member(struct reader *reader, const struct skm_place *place, str
 	}
 	skip_space(reader);
 	if (!take(reader, ':'))
-		return unexpected(reader, &inside, "':' after the key");
+		return unexpected_after_key(reader, &inside);
 	skip_space(reader);
 	r = read_value(reader, &inside, &value);
 	if (r < 0)

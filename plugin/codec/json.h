@@ -13,6 +13,7 @@ struct json_object;
 struct skm_json_rules {
 	const char *name;  /* of the document, in errors */
 	const char *right; /* what would be right, for a text that is no such document at all */
+	const char *whole; /* what to do about a text that is cut; NULL: "pass it whole" */
 	size_t text_max;
 	unsigned int depth_max; /* objects and arrays inside each other; at most 64, for the stack's sake */
 	/* The keys that may not stand twice in one object, ended by NULL; NULL: none may. One that ends with '.' stands for all

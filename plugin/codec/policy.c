@@ -25,6 +25,7 @@ int skm_codec_policy_parse(const char *text, size_t length, const char *name, st
 	const struct skm_json_rules rules = {
 	        .name = name,
 	        .right = EXAMPLE ", or leave it out",
+	        .whole = "pass it whole, or name a policy of the node file with " SKM_ANNOTATION_PROFILE,
 	        .text_max = SKM_POLICY_TEXT_MAX,
 	        .depth_max = SKM_POLICY_DEPTH_MAX,
 	};
@@ -36,7 +37,12 @@ int skm_codec_policy_parse(const char *text, size_t length, const char *name, st
 		return skm_err_set(err, EINVAL, "%s: %.*s is a size alone, wanted a JSON object; " EXAMPLE ", or use %s", name,
 		                   (int)length, text, SKM_ANNOTATION_TCPMEM);
 	r = skm_json_read(text, length, &rules, &document, err);
-	return r < 0 ? r : skm_policy_read_asked(&root, document, ret, err);
+	if (r < 0)
+		return r;
+	if (json_object_is_type(document, json_type_string) && strchr(json_object_get_string(document), '{'))
+		return skm_place_fail(&root, err,
+		                      "JSON inside a string: it was quoted once too often on its way; pass the object itself");
+	return skm_policy_read_asked(&root, document, ret, err);
 }
 
 int skm_codec_tcpmem_parse(const char *text, size_t length, const char *name, struct skm_policy *ret, struct skm_err *err)
@@ -67,4 +73,9 @@ char *skm_codec_policy_format(const struct skm_policy *policy)
 
 	skm_policy_write_asked(writer, policy);
 	return skm_writer_finish(writer, false);
+}
+
+void skm_codec_policy_write(struct skm_writer *writer, const char *key, const struct skm_policy *policy)
+{
+	skm_policy_write(writer, key, policy);
 }

@@ -22,4 +22,9 @@ int skm_codec_tcpmem_parse(const char *text, size_t length, const char *name, st
  * NULL: out of memory. */
 char *skm_codec_policy_format(const struct skm_policy *policy);
 
+/* Writes the whole policy as a member of the object in which the writer stands: every value, with its source, as reports have it
+ * (schemas/inspect.schema.json, $defs/policy). */
+struct skm_writer;
+void skm_codec_policy_write(struct skm_writer *writer, const char *key, const struct skm_policy *policy);
+
 #endif

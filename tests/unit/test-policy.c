@@ -124,6 +124,7 @@ static const struct bad BAD[] = {
         {"7", {"7 is a size alone", "io.sockmem.tcpmem"}},
         {"64Mi", {"64Mi is a size alone", "io.sockmem.tcpmem"}},
         {"\"64Mi\"", {"$: a string, wanted an object"}},
+        {"\"{\\\"tcpmem\\\":1}\"", {"$: JSON inside a string", "quoted once too often", "pass the object itself"}},
         {"{\"tcpmem\":\"\"}", {"$.tcpmem: \"\": empty", "write a size"}},
         {"{\"tcpmem\":\" \"}", {"$.tcpmem: \" \"", "no space"}},
         {"{\"tcpmem\":null}", {"$.tcpmem: null, wanted a size", "\"64Mi\""}},
@@ -247,7 +248,26 @@ static void test_cut_at_63(void **state)
 	(void)state;
 	assert_int_equal(parse(TEXT, &policy, &err), 0);
 	assert_int_equal(skm_codec_policy_parse(TEXT, 63, NAME, &policy, &err), -EINVAL);
-	assert_contains(err.text, "ends after 63 bytes, inside a string, in $.tcpmem.mode: it looks cut");
+	assert_contains(err.text,
+	                "ends after 63 bytes, inside a string, in $.tcpmem.mode: it looks cut; pass it whole, or name a "
+	                "policy of the node file with io.sockmem.profile");
+}
+
+/* Wherever a document is cut, after a comma too, it is told that it looks so. */
+static void test_cut_anywhere(void **state)
+{
+	(void)state;
+	for (size_t length = 1; length < strlen(WHOLE); length++) {
+		struct skm_policy policy = SKM_POLICY_INIT;
+		struct skm_err err = SKM_ERR_INIT;
+		char wanted[64];
+
+		snprintf(wanted, sizeof(wanted), ": ends after %zu bytes, ", length);
+		assert_int_equal(skm_codec_policy_parse(WHOLE, length, NAME, &policy, &err), -EINVAL);
+		assert_contains(err.text, wanted);
+		assert_contains(err.text, "it looks cut; pass it whole");
+		assert_int_equal(policy.set, 0);
+	}
 }
 
 /* What a tenant wrote is shown without power over the terminal, and not at length. */
@@ -324,6 +344,7 @@ int main(void)
 	        cmocka_unit_test(test_bad),
 	        cmocka_unit_test(test_far_misses_get_no_guess),
 	        cmocka_unit_test(test_cut_at_63),
+	        cmocka_unit_test(test_cut_anywhere),
 	        cmocka_unit_test(test_echo_is_escaped_and_cut),
 	        cmocka_unit_test(test_too_long),
 	        cmocka_unit_test(test_short_form),
