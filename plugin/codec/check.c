@@ -2,6 +2,7 @@
 #include "codec/check.h"
 
 #include "base/cleanup.h"
+#include "codec/bundle.h"
 #include "codec/fields.h"
 #include "codec/journal.h"
 #include "codec/message.h"
@@ -48,28 +49,28 @@ static int check_node(const char *text, size_t length, const char *name, struct 
 	return r;
 }
 
-/* The policy that was found in a document of the runtime is judged too, as the hook would. */
+/* The policy that is found in a document of the runtime's is judged too, as the hook would. */
 static int check_state(const char *text, size_t length, const char *name, struct skm_policy *ret, struct skm_err *err)
 {
 	struct skm_state state = SKM_STATE_INIT;
 	int r = skm_codec_state_parse(text, length, &state, err);
 
 	(void)name;
-	if (r == 0)
-		r = skm_codec_state_policy(&state, ret, err);
+	if (r == 0 && !state.annotations.is_sandbox)
+		r = skm_codec_annotations_policy(&state.annotations, ret, err);
 	skm_codec_state_free(&state);
 	return r;
 }
 
 static int check_config(const char *text, size_t length, const char *name, struct skm_policy *ret, struct skm_err *err)
 {
-	struct skm_state state = SKM_STATE_INIT;
-	int r = skm_codec_state_read_config(text, length, &state, err);
+	struct skm_bundle bundle = SKM_BUNDLE_INIT;
+	int r = skm_codec_bundle_parse(text, length, &bundle, err);
 
 	(void)name;
 	if (r == 0)
-		r = skm_codec_state_policy(&state, ret, err);
-	skm_codec_state_free(&state);
+		r = skm_codec_bundle_policy(&bundle, ret, err);
+	skm_codec_bundle_free(&bundle);
 	return r;
 }
 
@@ -142,7 +143,7 @@ static const struct kind {
         [SKM_DOCUMENT_PROFILE] = {SKM_POLICY_TEXT_MAX, false, check_profile},
         [SKM_DOCUMENT_NODE] = {SKM_NODE_TEXT_MAX, false, check_node},
         [SKM_DOCUMENT_STATE] = {SKM_STATE_TEXT_MAX, true, check_state},
-        [SKM_DOCUMENT_CONFIG] = {SKM_CONFIG_TEXT_MAX, true, check_config},
+        [SKM_DOCUMENT_CONFIG] = {SKM_BUNDLE_TEXT_MAX, true, check_config},
         [SKM_DOCUMENT_LIST] = {SKM_FIELDS_TEXT_MAX, true, check_list},
         [SKM_DOCUMENT_INSPECT] = {SKM_FIELDS_TEXT_MAX, true, check_inspect},
         [SKM_DOCUMENT_EVENTS] = {SKM_FIELDS_TEXT_MAX, true, check_events},

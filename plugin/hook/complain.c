@@ -46,8 +46,8 @@ static size_t append_escaped(char *line, size_t length, size_t end, const char *
 	return length;
 }
 
-/* "container ID: TEXT", without a newline. */
-static void format_line(char line[LINE_MAX_BYTES], const char *id, const char *text)
+/* "container ID: MARK""TEXT", without a newline. */
+static void format_line(char line[LINE_MAX_BYTES], const char *id, const char *mark, const char *text)
 {
 	size_t length = 0;
 
@@ -57,7 +57,13 @@ static void format_line(char line[LINE_MAX_BYTES], const char *id, const char *t
 		length = append_escaped(line, length, length + ID_SHOWN_MAX, id);
 		length = append_escaped(line, length, LINE_MAX_BYTES, ": ");
 	}
+	length = append_escaped(line, length, LINE_MAX_BYTES, mark);
 	append_escaped(line, length, LINE_MAX_BYTES, text);
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 /* Whether somebody may see what is written to fd. */
@@ -111,35 +117,58 @@ static int stderr_of(pid_t pid)
 	return open(name, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-static void write_to_ancestor(const char *line)
+/* besides: what has the line already; NULL: nothing has */
+static void write_to_ancestor(const char *line, const struct stat *besides)
 {
 	pid_t pid = getppid();
 
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++, pid = parent_of(pid)) {
 		cleanup_fd int fd = stderr_of(pid);
+		struct stat st;
 
+		if (fd >= 0 && besides && fstat(fd, &st) == 0 && is_same_file(&st, besides))
+			return;
 		if (fd >= 0 && write_at_once(fd, line))
 			return;
 	}
+}
+
+static void keep(const struct skm_hook_paths *paths, int priority, const char *line)
+{
+	skm_hook_log_append(paths->run_dir, paths->log_name, line);
+	skm_hook_system_log(priority, line);
 }
 
 void skm_hook_complain(const struct skm_hook_paths *paths, const char *id, const char *text)
 {
 	char line[LINE_MAX_BYTES];
 
-	format_line(line, id, text);
+	format_line(line, id, "", text);
 	if (!write_at_once(STDERR_FILENO, line)) {
-		write_to_ancestor(line);
+		write_to_ancestor(line, NULL);
 		skm_hook_runtime_log_append(getppid(), line);
 	}
-	skm_hook_log_append(paths->run_dir, paths->log_name, line);
-	skm_hook_system_log(LOG_ERR, line);
+	keep(paths, LOG_ERR, line);
+}
+
+void skm_hook_warn(const struct skm_hook_paths *paths, const char *id, const char *text)
+{
+	char line[LINE_MAX_BYTES];
+	struct stat st;
+	bool written, is_pipe;
+
+	format_line(line, id, SKM_HOOK_NOT_ENFORCED, text);
+	written = write_at_once(STDERR_FILENO, line);
+	is_pipe = fstat(STDERR_FILENO, &st) == 0 && S_ISFIFO(st.st_mode);
+	if (!written || is_pipe)
+		write_to_ancestor(line, written ? &st : NULL);
+	keep(paths, LOG_WARNING, line);
 }
 
 void skm_hook_debug(const char *id, const char *text)
 {
 	char line[LINE_MAX_BYTES];
 
-	format_line(line, id, text);
+	format_line(line, id, "", text);
 	skm_hook_system_log(LOG_DEBUG, line);
 }

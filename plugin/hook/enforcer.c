@@ -73,8 +73,10 @@ int skm_hook_register(const struct skm_hook_paths *paths, const struct skm_reque
 		if (attempt == ABSENT && !started) {
 			started = true;
 			pidfd = skm_hook_spawn(paths->daemon, deadline_usec, err);
+			if (pidfd == -EINVAL) /* that is the enforcer's alone to say */
+				err->code = EIO;
 			if (pidfd < 0 && pidfd != -ESRCH)
-				return pidfd;
+				return -err->code;
 		}
 		if (started && !ended && (pidfd < 0 || has_ended(pidfd))) {
 			ended = true;

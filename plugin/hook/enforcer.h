@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 /* Hands the container over; starts the enforcer where none listens. The request keeps its descriptors.
- * Returns 0; -ETIMEDOUT at deadline_usec (CLOCK_MONOTONIC); the enforcer's refusal or -errno, err set. */
+ * Returns 0; -EINVAL where the enforcer finds the policy itself invalid, or not allowed; -ENODATA where the node's defaults were
+ * asked for and it has none; -ETIMEDOUT at deadline_usec (CLOCK_MONOTONIC); another refusal or -errno, with err set. */
 int skm_hook_register(const struct skm_hook_paths *paths, const struct skm_request *request, uint64_t deadline_usec,
                       struct skm_err *err);
 

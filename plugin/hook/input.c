@@ -67,7 +67,7 @@ int skm_hook_read_state(int fd, uint64_t deadline_usec, struct skm_state *ret, s
 	return skm_codec_state_parse(text, length, ret, err);
 }
 
-int skm_hook_read_bundle(struct skm_state *state, struct skm_err *err)
+int skm_hook_read_bundle(const char *bundle, struct skm_bundle *ret, struct skm_err *err)
 {
 	cleanup_fd int fd = -1;
 	cleanup_free char *text = NULL;
@@ -76,20 +76,18 @@ int skm_hook_read_bundle(struct skm_state *state, struct skm_err *err)
 	size_t length;
 	int r;
 
-	if (!state->bundle[0])
-		return skm_err_set(err, EINVAL, "the state has neither annotations nor a bundle, so no policy can be looked for");
-	snprintf(path, sizeof(path), "%s/config.json", state->bundle);
+	snprintf(path, sizeof(path), "%s/config.json", bundle);
 	/* Non-blocking: a fifo of that name must not hold up the runtime. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return skm_err_set_errno(err, errno, "open %s", path);
 	if (!S_ISREG(st.st_mode))
 		return skm_err_set(err, EINVAL, "%s is no regular file", path);
-	r = skm_read_to_end(fd, SKM_CONFIG_TEXT_MAX, &text, &length);
+	r = skm_read_to_end(fd, SKM_BUNDLE_TEXT_MAX, &text, &length);
 	if (r == -EFBIG)
-		return skm_err_set(err, E2BIG, "%s is over %d bytes", path, SKM_CONFIG_TEXT_MAX);
+		return skm_err_set(err, E2BIG, "%s is over %d bytes", path, SKM_BUNDLE_TEXT_MAX);
 	if (r < 0)
 		return skm_err_set_errno(err, -r, "read %s", path);
-	r = skm_codec_state_read_config(text, length, state, err);
-	return r < 0 ? skm_err_wrap(err, "%s", path) : 0;
+	r = skm_codec_bundle_parse(text, length, ret, err);
+	return r < 0 ? skm_err_wrap(err, "bundle %s", bundle) : 0; /* the parser names config.json itself */
 }

@@ -9,6 +9,7 @@ struct skm_hook_paths {
 	const char *journal;
 	const char *log_name; /* below run_dir */
 	const char *daemon;   /* the enforcer's program */
+	const char *node_file;
 };
 
 const struct skm_hook_paths *skm_hook_paths(void);

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "codec-samples.h"
+#include "codec/bundle.h"
 #include "codec/journal.h"
 #include "codec/policy.h"
 #include "codec/state.h"
@@ -52,17 +53,19 @@ static int parse_state(const char *text, size_t length, struct skm_err *err)
 	if (r < 0)
 		return r;
 	assert_true(*state.id && *state.bundle == '/' && state.pid >= 0);
-	SKM_IGNORE(skm_codec_state_policy(&state, &policy, &ignored)); /* whether the policy survived is not the question */
+	/* whether the policy survived is not the question */
+	SKM_IGNORE(skm_codec_annotations_policy(&state.annotations, &policy, &ignored));
 	skm_codec_state_free(&state);
 	return 0;
 }
 
 static int parse_config(const char *text, size_t length, struct skm_err *err)
 {
-	struct skm_state state = SKM_STATE_INIT;
-	int r = skm_codec_state_read_config(text, length, &state, err);
+	struct skm_bundle bundle = SKM_BUNDLE_INIT;
+	int r = skm_codec_bundle_parse(text, length, &bundle, err);
 
-	skm_codec_state_free(&state);
+	assert_true(bundle.kernel_tcp_bytes <= INT64_MAX);
+	skm_codec_bundle_free(&bundle);
 	return r;
 }
 
@@ -222,8 +225,11 @@ static void test_state(void **state)
 	runc[strcspn(runc, "\n")] = crun[strcspn(crun, "\n")] = '\0';
 	torture(parse_state, runc);
 	torture(parse_state, crun);
-	torture(parse_config,
-	        "{\"ociVersion\":\"1.0\",\"mounts\":[{\"a\":[1]}],\"annotations\":{\"io.sockmem.tcpmem\":\"64Mi\"}}");
+	torture(parse_config, "{\"ociVersion\":\"1.0\",\"process\":{\"args\":[\"sh\"],\"env\":[\"PATH=/bin\"],\"cwd\":\"/"
+	                      "\"},\"root\":{\"path\":\"r\"},"
+	                      "\"linux\":{\"resources\":{\"memory\":{\"kernelTCP\":67108864}}},\"mounts\":[{\"a\":[1]}],"
+	                      "\"annotations\":{\"io.sockmem.tcpmem\":\"64Mi\",\"io.kubernetes.cri-o.Metadata\":\"{\\\"name\\\":"
+	                      "\\\"web\\\"}\"}}");
 }
 
 static void test_messages(void **state)

@@ -10,6 +10,15 @@
 
 #define POLICY "{\"tcpmem\": {\"limit\": \"64Mi\", \"mode\": \"soft\"}}"
 
+/* The text of an annotation of ours; NULL where there is none. */
+static const char *asked(const struct skm_annotations *annotations, const char *key)
+{
+	for (size_t i = 0; i < annotations->count; i++)
+		if (strcmp(annotations->asked[i].key, key) == 0)
+			return annotations->asked[i].text;
+	return NULL;
+}
+
 static int parse(const char *text, struct skm_state *ret, struct skm_err *err)
 {
 	return skm_codec_state_parse(text, strlen(text), ret, err);
@@ -43,10 +52,10 @@ static void test_captures(void **state)
 		assert_string_equal(parsed.bundle, "/tmp/bundle");
 		assert_string_equal(parsed.status, CAPTURES[i].status);
 		assert_int_equal(parsed.pid, CAPTURES[i].pid);
-		assert_true(parsed.has_annotations);
-		assert_string_equal(parsed.annotation_policy, POLICY);
-		assert_string_equal(parsed.annotation_tcpmem, "64Mi");
-		assert_int_equal(skm_codec_state_policy(&parsed, &policy, &err), 1);
+		assert_true(parsed.annotations.present);
+		assert_string_equal(asked(&parsed.annotations, SKM_ANNOTATION_POLICY), POLICY);
+		assert_string_equal(asked(&parsed.annotations, SKM_ANNOTATION_TCPMEM), "64Mi");
+		assert_int_equal(skm_codec_annotations_policy(&parsed.annotations, &policy, &err), 1);
 		assert_int_equal(policy.source, SKM_SOURCE_ANNOTATION_POLICY);
 		assert_int_equal(policy.tcpmem_limit.value, 64 << 20);
 		assert_int_equal(policy.mode, SKM_MODE_SOFT);
@@ -111,8 +120,8 @@ static void test_other_shapes(void **state)
 		assert_string_equal(parsed.bundle, SHAPES[i].bundle);
 		assert_string_equal(parsed.status, "");
 		assert_int_equal(parsed.pid, SHAPES[i].pid);
-		assert_int_equal(parsed.has_annotations, SHAPES[i].has_annotations);
-		assert_int_equal(skm_codec_state_policy(&parsed, &policy, &err), 0);
+		assert_int_equal(parsed.annotations.present, SHAPES[i].has_annotations);
+		assert_int_equal(skm_codec_annotations_policy(&parsed.annotations, &policy, &err), 0);
 		skm_codec_state_free(&parsed);
 	}
 }
@@ -130,7 +139,7 @@ static void assert_refused(const struct bad *bad)
 		fail_msg("%s is taken", bad->text);
 	assert_contains(err.text, bad->part);
 	assert_int_equal(parsed.pid, 5);
-	assert_null(parsed.annotation_policy);
+	assert_null(parsed.annotations.asked);
 }
 
 #define WITH_ANNOTATION(text) "{\"id\":\"a\",\"bundle\":\"/b\",\"annotations\":{" text "}}"
@@ -162,10 +171,16 @@ static void test_bad(void **state)
 	        {WITH_ANNOTATION("\"io.sockmem.tcpmem\":null"), "$.annotations[\"io.sockmem.tcpmem\"]: null, wanted a string"},
 	        {WITH_ANNOTATION("\"io.sockmem.tcpmem\":\"1\",\"io.sockmem.tcpmem\":\"2\""), "this key stands twice"},
 	        {WITH_ANNOTATION("\"io.sockmem.policy\":\"{}\",\"io.sockmem.tcpmem\":{}"), "io.sockmem.tcpmem\"]: an object"},
-	        {WITH_ANNOTATION("\"io.sockmem.tcpmen\":\"1Mi\""), "unknown annotation; known here: io.sockmem.policy, "
-	                                                           "io.sockmem.tcpmem; did you mean io.sockmem.tcpmem?"},
-	        {WITH_ANNOTATION("\"io.sockmem.profile\":\"web\""), "not supported by this version"},
-	        {WITH_ANNOTATION("\"io.sockmem.policy.container.web\":\"{}\""), "not supported by this version"},
+	        {WITH_ANNOTATION("\"io.sockmem.tcpmen\":\"1Mi\""), "unknown annotation; known here: io.sockmem.policy, "},
+	        {WITH_ANNOTATION("\"io.sockmem.tcpmen\":\"1Mi\""), "did you mean io.sockmem.tcpmem?"},
+	        {WITH_ANNOTATION("\"io.sockmem.profil\":\"web\""), "did you mean io.sockmem.profile?"},
+	        {WITH_ANNOTATION("\"io.sockmem.\":\"\""), "unknown annotation"},
+	        {WITH_ANNOTATION("\"io.sockmem.policy.containers.web\":\"{}\""), "unknown annotation"},
+	        {WITH_ANNOTATION("\"io.sockmem.policy.container\":\"{}\""), "unknown annotation"},
+	        {WITH_ANNOTATION("\"io.sockmem.policy.container.\":\"{}\""),
+	         "names no container; write io.sockmem.policy.container.NAME"},
+	        {WITH_ANNOTATION("\"io.sockmem.policy.container.a\":\"{}\",\"io.sockmem.policy.container.a\":\"{}\""),
+	         "this key stands twice"},
 	};
 
 	(void)state;
@@ -211,8 +226,8 @@ static void test_other_annotations(void **state)
 
 	(void)state;
 	assert_int_equal(parse(TEXT, &parsed, NULL), 0);
-	assert_null(parsed.annotation_policy);
-	assert_int_equal(skm_codec_state_policy(&parsed, &policy, NULL), 1);
+	assert_int_equal(parsed.annotations.count, 1);
+	assert_int_equal(skm_codec_annotations_policy(&parsed.annotations, &policy, NULL), 1);
 	assert_int_equal(policy.source, SKM_SOURCE_ANNOTATION_TCPMEM);
 	assert_int_equal(policy.tcpmem_limit.value, 1 << 20);
 	skm_codec_state_free(&parsed);
@@ -235,54 +250,20 @@ static void test_invalid_policy(void **state)
 		struct skm_err err = SKM_ERR_INIT;
 
 		assert_int_equal(parse(BAD[i].text, &parsed, &err), 0);
-		assert_int_equal(skm_codec_state_policy(&parsed, &policy, &err), -EINVAL);
+		assert_int_equal(skm_codec_annotations_policy(&parsed.annotations, &policy, &err), -EINVAL);
 		assert_contains(err.text, BAD[i].part);
 		assert_int_equal(policy.mode, SKM_MODE_OBSERVE);
 		skm_codec_state_free(&parsed);
 	}
 }
 
-static int read_config(const char *text, struct skm_state *state, struct skm_err *err)
-{
-	return skm_codec_state_read_config(text, strlen(text), state, err);
-}
-
-static void test_config(void **state)
-{
-	struct skm_state parsed = SKM_STATE_INIT;
-	struct skm_err err = SKM_ERR_INIT;
-	size_t length = 0;
-	cleanup_free char *text = skm_fixture("state/config.json", &length);
-
-	(void)state;
-	if (skm_codec_state_read_config(text, length, &parsed, &err) != 0)
-		fail_msg("%s", err.text);
-	assert_string_equal(parsed.annotation_policy, POLICY);
-	assert_string_equal(parsed.annotation_tcpmem, "64Mi");
-	assert_int_equal(read_config("{}", &parsed, &err), 0);
-	assert_string_equal(parsed.annotation_tcpmem, "64Mi");
-	assert_int_equal(read_config("{\"annotations\":{\"io.sockmem.tcpmem\":\"1Mi\"}}", &parsed, &err), 0);
-	assert_string_equal(parsed.annotation_tcpmem, "1Mi");
-	assert_int_equal(read_config("{\"annotations\":{\"io.sockmem.tcpmem\":1}}", &parsed, &err), -EINVAL);
-	assert_contains(err.text, "config.json: $.annotations[\"io.sockmem.tcpmem\"]: an integer, wanted a string");
-	assert_int_equal(skm_codec_state_read_config(text, length / 2, &parsed, &err), -EINVAL);
-	assert_contains(err.text, "config.json: ends after");
-	assert_string_equal(parsed.annotation_tcpmem, "1Mi");
-	skm_codec_state_free(&parsed);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_captures),
-	        cmocka_unit_test(test_every_beginning),
-	        cmocka_unit_test(test_other_shapes),
-	        cmocka_unit_test(test_bad),
-	        cmocka_unit_test(test_long_id),
-	        cmocka_unit_test(test_too_long),
-	        cmocka_unit_test(test_other_annotations),
-	        cmocka_unit_test(test_invalid_policy),
-	        cmocka_unit_test(test_config),
+	        cmocka_unit_test(test_captures),          cmocka_unit_test(test_every_beginning),
+	        cmocka_unit_test(test_other_shapes),      cmocka_unit_test(test_bad),
+	        cmocka_unit_test(test_long_id),           cmocka_unit_test(test_too_long),
+	        cmocka_unit_test(test_other_annotations), cmocka_unit_test(test_invalid_policy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
