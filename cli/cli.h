@@ -20,8 +20,10 @@ enum skm_exit {
 struct skm_cli {
 	const char *verb;
 	bool json, ended, follow;
-	const char *operand; /* NULL where there is none */
-	const char *kind;    /* check: of the document; NULL: policy or tcpmem, by its first character */
+	bool convert, dry_run; /* hooks */
+	const char *operand;   /* NULL where there is none */
+	const char *second;    /* the second operand */
+	const char *kind;      /* check: of the document; NULL: policy or tcpmem, by its first character */
 };
 
 /* The verbs, each in a file of its own. */
@@ -29,6 +31,7 @@ enum skm_exit skm_cli_list(const struct skm_cli *cli);
 enum skm_exit skm_cli_inspect(const struct skm_cli *cli);
 enum skm_exit skm_cli_events(const struct skm_cli *cli);
 enum skm_exit skm_cli_check(const struct skm_cli *cli);
+enum skm_exit skm_cli_hooks(const struct skm_cli *cli);
 enum skm_exit skm_cli_doctor(const struct skm_cli *cli);
 
 /* Prints "sockmem: TEXT" on stderr, escaped, and returns status. */

@@ -17,6 +17,7 @@ struct verb {
 	bool operand_needed, takes_ended, needs_root;
 	const char *help;
 	bool takes_kind;
+	const char *second; /* a second operand, which is needed; NULL: none is taken */
 };
 
 static const struct verb verbs[] = {
@@ -44,6 +45,13 @@ static const struct verb verbs[] = {
          "               record, journal: files of ended and of running containers\n"
          "Without --kind a text that begins with { is a policy, and any other a size.\n",
          .takes_kind = true},
+        {"hooks", skm_cli_hooks, "add", true, false, false,
+         "Adds the hook to the config.json of a bundle for runc or crun, where it is\n"
+         "not there yet; nothing else in the file is touched.\n"
+         "  --convert  also moves linux.resources.memory.kernelTCP into the annotation\n"
+         "             " SKM_ANNOTATION_TCPMEM ": crun refuses it on cgroup v2\n"
+         "  --dry-run  prints what the file would be, and leaves it as it is\n",
+         .second = "BUNDLE"},
         {"doctor", skm_cli_doctor, NULL, false, false, true,
          "What this host can enforce and why not more, whether the enforcer runs,\n"
          "where the hook is registered, and what it complained of.\n"},
@@ -58,6 +66,7 @@ static const char help_text[] = "Usage: sockmem VERB [OPTION...] [OPERAND]\n"
                                 "  events [ID]      what happened, oldest first\n"
                                 "  check POLICY     whether a policy is valid (JSON, a size, @FILE or -);\n"
                                 "                   with --kind KIND another document\n"
+                                "  hooks add BUNDLE puts the hook into a bundle's config.json\n"
                                 "  doctor           what this host can enforce, and why not more\n"
                                 "\n"
                                 "  --json           for programs; every verb takes it\n"
@@ -115,6 +124,10 @@ static int take_option(char **argv, int *at, struct words *ret)
 		ret->cli.ended = true;
 	else if (strcmp(word, "--follow") == 0)
 		ret->cli.follow = true;
+	else if (strcmp(word, "--convert") == 0)
+		ret->cli.convert = true;
+	else if (strcmp(word, "--dry-run") == 0)
+		ret->cli.dry_run = true;
 	else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		ret->help = true;
 	else if (strcmp(word, "--version") == 0)
@@ -134,9 +147,12 @@ static int take_operand(const char *word, struct words *ret)
 		ret->cli.verb = word;
 		return ret->verb ? SKM_EXIT_OK : skm_cli_fail(SKM_EXIT_USAGE, "unknown verb %s: see sockmem --help", word);
 	}
-	if (!ret->verb->operand || ret->cli.operand)
+	if (ret->verb->operand && !ret->cli.operand)
+		ret->cli.operand = word;
+	else if (ret->verb->second && !ret->cli.second)
+		ret->cli.second = word;
+	else
 		return skm_cli_fail(SKM_EXIT_USAGE, "%s: one operand too many: %s", ret->cli.verb, word);
-	ret->cli.operand = word;
 	return SKM_EXIT_OK;
 }
 
@@ -161,10 +177,12 @@ static int take_words(int argc, char **argv, struct words *ret)
 
 static void print_verb_help(const struct verb *verb)
 {
-	printf("Usage: sockmem %s%s%s [--json]", verb->name, verb->takes_ended ? " [--ended]" : "",
-	       verb->takes_kind ? " [--kind KIND]" : "");
+	printf("Usage: sockmem %s%s%s%s [--json]", verb->name, verb->takes_ended ? " [--ended]" : "",
+	       verb->takes_kind ? " [--kind KIND]" : "", verb->run == skm_cli_hooks ? " [--convert] [--dry-run]" : "");
 	if (verb->operand)
 		printf(verb->operand_needed ? " %s" : " [%s]", verb->operand);
+	if (verb->second)
+		printf(" %s", verb->second);
 	printf("\n\n%s", verb->help);
 }
 
@@ -190,9 +208,14 @@ static enum skm_exit run(const struct words *words)
 		return skm_cli_fail(SKM_EXIT_USAGE, "%s does not take --follow", verb->name);
 	if (words->cli.kind && !verb->takes_kind)
 		return skm_cli_fail(SKM_EXIT_USAGE, "%s does not take --kind", verb->name);
+	if ((words->cli.convert || words->cli.dry_run) && verb->run != skm_cli_hooks)
+		return skm_cli_fail(SKM_EXIT_USAGE, "%s does not take --convert or --dry-run", verb->name);
 	if (verb->operand_needed && !words->cli.operand)
 		return skm_cli_fail(SKM_EXIT_USAGE, "%s: %s is missing: see sockmem %s --help", verb->name, verb->operand,
 		                    verb->name);
+	if (verb->second && !words->cli.second)
+		return skm_cli_fail(SKM_EXIT_USAGE, "%s %s: %s is missing: see sockmem %s --help", verb->name, words->cli.operand,
+		                    verb->second, verb->name);
 	if (verb->needs_root && geteuid() != 0)
 		return skm_cli_fail(SKM_EXIT_FAILURE, "%s has to be run by root: the enforcer talks to no one else", verb->name);
 	return verb->run(&words->cli);

@@ -143,8 +143,10 @@ static void take_program(struct json_object *document, struct skm_bundle *bundle
 int skm_bundle_read(const char *text, size_t length, struct json_object **ret, struct skm_err *err)
 {
 	/* What we read of it. Where such a key stands twice, runtimes differ in which one they take. */
-	static const char *const unique_keys[] = {"annotations", "io.sockmem.", "process", "args",      "env",   "cwd", "root",
-	                                          "linux",       "resources",   "memory",  "kernelTCP", "hooks", NULL};
+	static const char *const unique_keys[] = {
+	        "annotations", "io.sockmem.", "process",   "args",  "env",           "cwd",      "root",     "linux",
+	        "resources",   "memory",      "kernelTCP", "hooks", "createRuntime", "prestart", "poststop", NULL,
+	};
 	const struct skm_json_rules rules = {
 	        .name = SKM_BUNDLE_NAME,
 	        .right = "wanted the bundle's configuration, an object",
