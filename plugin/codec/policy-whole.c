@@ -34,6 +34,9 @@ static int read_value(const struct skm_place *place, struct json_object *value, 
 
 	if (value && is_memory && !is_set)
 		return skm_place_fail(place, err, "a value that set does not name");
+	/* a person may write bytes as an integer, sockmem never does */
+	if (json_object_is_type(value, json_type_int))
+		return skm_place_fail(place, err, "an integer, which no value here is");
 	if (value || is_set || !skm_policy_value_may_be_null(key))
 		return skm_policy_value_read(place, value, key, policy, err);
 	return 0;
