@@ -156,14 +156,11 @@ static int write_by_child(const struct skm_memory_cgroup *cgroup, enum skm_memor
 /* Whether the kernel would reclaim in the writer's name. */
 static bool may_wait(int dirfd, enum skm_memory_file file, uint64_t bytes)
 {
-	struct skm_memcg memcg = {.dir = dirfd, .stat = -1, .events = -1};
-	cleanup_fd int current = openat(dirfd, "memory.current", O_RDONLY | O_CLOEXEC);
 	uint64_t in_use;
 
 	if (file == SKM_MEMORY_FILE_MIN || file == SKM_MEMORY_FILE_LOW)
 		return false;
-	memcg.current = current;
-	return current < 0 || skm_probe_memcg_current(&memcg, &in_use, NULL) < 0 || bytes < in_use;
+	return skm_probe_memcg_in_use(dirfd, &in_use, NULL) < 0 || bytes < in_use;
 }
 
 int skm_actuate_memory_write(const struct skm_memory_cgroup *cgroup, enum skm_memory_file file, uint64_t bytes,

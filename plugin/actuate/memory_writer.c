@@ -39,6 +39,8 @@ const char *skm_actuate_memory_text(uint64_t bytes, char buffer[24])
 	return buffer;
 }
 
+/* What follows runs in children of a process that may have threads: nothing in it takes a lock or memory. */
+
 /* In the child: none of the enforcer's signals, its descriptors or its life. kept: become 3, 4, … in order; those that are -1
  * stay so. */
 static void become_writer(pid_t parent, int *kept, size_t count, unsigned int seconds)

@@ -273,6 +273,6 @@ void skm_container_free(struct skm_container *container)
 		skm_close_fd(&container->fds[i]);
 	skm_events_free(&container->events);
 	free(container->journal.sockets);
-	free(container->journal.memory);
+	skm_memory_free(container);
 	free(container);
 }

@@ -8,6 +8,7 @@
 #include "control/ladder.h"
 #include "control/pace.h"
 #include "enforcer/events.h"
+#include "enforcer/memory.h"
 #include "enforcer/pressure.h"
 #include "enforcer/reclaim.h"
 #include "enforcer/watch.h"
@@ -62,6 +63,7 @@ struct skm_container {
 	struct skm_squeezer squeezer;
 	struct skm_pressure_gauge pressure;
 	struct skm_reclaimer reclaimer;
+	struct skm_memory memory;
 };
 
 /* Opens what a register request names, resolves the limit and the backend, and reads the baselines. Writes nothing.

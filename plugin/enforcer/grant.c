@@ -33,9 +33,12 @@ int skm_grant_facts(const struct skm_container *container, struct skm_grant_fact
 
 	if (r == 0)
 		r = skm_probe_memcg_high(&container->memcg, &facts.memory_high_bytes, err);
-	if (r == 0)
-		*ret = facts;
-	return r;
+	if (r < 0)
+		return r;
+	facts.memory_max_bytes = skm_memory_runtimes(container, SKM_MEMORY_FILE_MAX, facts.memory_max_bytes);
+	facts.memory_high_bytes = skm_memory_runtimes(container, SKM_MEMORY_FILE_HIGH, facts.memory_high_bytes);
+	*ret = facts;
+	return 0;
 }
 
 static const char *size_name(unsigned int which)

@@ -10,6 +10,7 @@
 #include "codec/journal.h"
 #include "enforcer/apply.h"
 #include "enforcer/grant.h"
+#include "enforcer/propagate.h"
 #include "enforcer/record.h"
 #include "enforcer/registry.h"
 #include "enforcer/skipped.h"
@@ -178,6 +179,11 @@ static int adopt(struct skm_registry *registry, struct skm_request *request, str
 	container->journal.sockets = journal->sockets;
 	container->journal.socket_count = journal->socket_count;
 	journal->sockets = NULL;
+	container->journal.memory = journal->memory;
+	container->journal.memory_count = journal->memory_count;
+	journal->memory = NULL;
+	journal->memory_count = 0;
+	skm_memory_adopt(container);
 	container->journal.started_realtime_usec = container->report.started_realtime_usec = journal->started_realtime_usec;
 	snprintf(container->journal_name, sizeof(container->journal_name), "%s", name);
 	r = skm_container_use_baselines(container, err);
@@ -186,6 +192,7 @@ static int adopt(struct skm_registry *registry, struct skm_request *request, str
 	if (r == 0)
 		r = skm_registry_insert(registry, container, err);
 	if (r < 0) {
+		skm_memory_give_back(container);
 		skm_container_free(container);
 		return r;
 	}
@@ -207,6 +214,7 @@ static void adopt_or_let_go(struct skm_registry *registry, struct skm_request *r
 	skm_log(LOG_WARNING, "%s: cannot be taken over and is let go: %s", journal->id, err.text);
 	if (request->fds[SKM_FD_NETNS] >= 0)
 		restore_netns(journal, request->fds[SKM_FD_NETNS]);
+	skm_memory_restore(journal);
 	SKM_IGNORE(unlinkat(skm_registry_journal_dir(registry), name, 0) < 0); /* gone already is as good */
 }
 
@@ -233,6 +241,7 @@ static void recover_one(struct skm_registry *registry, const char *name)
 		adopt_or_let_go(registry, &request, &journal, name);
 	} else {
 		restore_gone(&journal);
+		skm_memory_restore(&journal);
 		record_gone(registry, &journal, name);
 		unlinkat(dirfd, name, 0);
 	}
@@ -257,4 +266,5 @@ void skm_journal_recover(struct skm_registry *registry)
 		free(entries[i]);
 	}
 	free(entries);
+	skm_propagate_settle(registry);
 }

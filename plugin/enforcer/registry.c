@@ -74,6 +74,7 @@ static void end_container(struct skm_registry *registry, struct skm_container *c
 	skm_sampler_check_oom(container);
 	if (container->writes_sysctls)
 		skm_apply_restore_netns(container);
+	skm_memory_give_back(container);
 	container->report.ended = true;
 	container->report.ended_realtime_usec = skm_realtime_usec();
 	skm_container_tell(container, SKM_EVENT_ENDED, "%s", why);
@@ -200,6 +201,11 @@ static int begin(struct skm_registry *registry, struct skm_container *container,
 	                   skm_name_of(&skm_policy_source_names, report->policy.source),
 	                   skm_name_of(&skm_backend_names, report->backend));
 	skm_grant_tell(container);
+	r = skm_memory_apply(container, false, err);
+	if (r < 0) {
+		unlink_container(registry, container);
+		return r;
+	}
 	skm_skipped_begin(container);
 	if (container->writes_sysctls)
 		skm_apply_netns(container);
@@ -282,6 +288,11 @@ uint32_t skm_registry_count(const struct skm_registry *registry)
 }
 
 const struct skm_container *skm_registry_first(const struct skm_registry *registry)
+{
+	return registry->first;
+}
+
+struct skm_container *skm_registry_head(struct skm_registry *registry)
 {
 	return registry->first;
 }

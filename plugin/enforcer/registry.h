@@ -58,6 +58,7 @@ const struct skm_event *skm_registry_event(const struct skm_container *container
 const struct skm_container *skm_registry_find(const struct skm_registry *registry, const char *id, struct skm_err *err);
 
 /* For the rest of this room. */
+struct skm_container *skm_registry_head(struct skm_registry *registry);
 const struct skm_container *skm_registry_find_netns(const struct skm_registry *registry, uint64_t netns_inode);
 const struct skm_node *skm_registry_node(const struct skm_registry *registry);
 const struct skm_host *skm_registry_host(const struct skm_registry *registry);

@@ -9,10 +9,17 @@
 #include <errno.h>
 #include <inttypes.h>
 
-uint64_t skm_sampler_due(const struct skm_container *container)
+static uint64_t look_due(const struct skm_container *container)
 {
 	return container->next_full_usec < container->next_tripwire_usec ? container->next_full_usec
 	                                                                 : container->next_tripwire_usec;
+}
+
+uint64_t skm_sampler_due(const struct skm_container *container)
+{
+	uint64_t look = look_due(container), memory = skm_memory_due(container);
+
+	return look < memory ? look : memory;
 }
 
 void skm_sampler_check_oom(struct skm_container *container)
@@ -151,6 +158,9 @@ int skm_sampler_look(struct skm_container *container, uint64_t now_usec, uint32_
 	bool full = now_usec >= container->next_full_usec;
 	int r = 0;
 
+	skm_memory_check(container, now_usec);
+	if (now_usec < look_due(container))
+		return 0;
 	if (!full)
 		r = tripwire_look(container, now_usec, containers, &full, &err);
 	if (r == 0 && full)

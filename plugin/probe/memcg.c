@@ -211,6 +211,13 @@ int skm_probe_memcg_file(int dirfd, enum skm_memory_file file, uint64_t *ret, st
 	return fd < 0 ? fd : skm_probe_memcg_file_read(fd, file, ret, err);
 }
 
+int skm_probe_memcg_in_use(int dirfd, uint64_t *ret, struct skm_err *err)
+{
+	cleanup_fd int fd = open_below(dirfd, "memory.current", err);
+
+	return fd < 0 ? fd : read_single(fd, "memory.current", ret, err);
+}
+
 uint64_t skm_probe_memcg_kept(uint64_t bytes, uint64_t page_bytes)
 {
 	uint64_t pages = bytes / page_bytes;

@@ -40,6 +40,9 @@ int skm_probe_memcg_file_open(int dirfd, enum skm_memory_file file, struct skm_e
 int skm_probe_memcg_file_read(int fd, enum skm_memory_file file, uint64_t *ret, struct skm_err *err);
 int skm_probe_memcg_file(int dirfd, enum skm_memory_file file, uint64_t *ret, struct skm_err *err);
 
+/* memory.current of the cgroup at dirfd, for whoever has not opened it before. Same results. */
+int skm_probe_memcg_in_use(int dirfd, uint64_t *ret, struct skm_err *err);
+
 /* What such a file shows once `bytes` was written to it: the kernel keeps whole pages, and "max" for what is past its counter
  * (page_counter_memparse, mm/page_counter.c: at most PAGE_COUNTER_MAX = LONG_MAX / PAGE_SIZE pages; 6.1 to 7.0). */
 uint64_t skm_probe_memcg_kept(uint64_t bytes, uint64_t page_bytes);

@@ -56,15 +56,9 @@ uint64_t skm_probe_effective_protection(const struct skm_protection_claim *claim
 
 static int read_cgroup(int dirfd, struct cgroup *ret, struct skm_err *err)
 {
-	struct skm_memcg memcg = {.dir = dirfd, .stat = -1, .current = -1, .events = -1};
-	cleanup_fd int current = openat(dirfd, "memory.current", O_RDONLY | O_CLOEXEC);
 	struct cgroup cgroup;
-	int r = 0;
+	int r = skm_probe_memcg_in_use(dirfd, &cgroup.usage, err);
 
-	if (current < 0)
-		return skm_err_set_errno(err, errno, "open memory.current");
-	memcg.current = current;
-	r = skm_probe_memcg_current(&memcg, &cgroup.usage, err);
 	for (int which = 0; r == 0 && which < PROTECTIONS; which++)
 		r = skm_probe_memcg_file(dirfd, FILES[which], &cgroup.setting[which], err);
 	if (r == 0)

@@ -24,7 +24,7 @@ uint64_t skm_probe_effective_protection(const struct skm_protection_claim *claim
 
 /* The protection of the cgroup at dirfd, whose path is `path` (names in the result are taken from it). own_levels: how many
  * cgroups from it upwards are the container's own, 1 or 2. Reads every ancestor and every sibling of each.
- * ret: untouched on failure. Returns 0; -ENOENT without the memory controller; -ENODEV where the cgroup is gone; -E2BIG below
+ * ret: untouched on failure. Returns 0; -ENODEV where the cgroup is gone or has no memory controller; -E2BIG below
  * more than 64 ancestors; -EINVAL; -errno. */
 int skm_probe_protection(int dirfd, const char *path, unsigned int own_levels, bool recursive, struct skm_protection *ret,
                          struct skm_err *err);

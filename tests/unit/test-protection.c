@@ -250,7 +250,7 @@ static void test_faults(void **state)
 	assert_int_equal(skm_probe_protection(fd, path, 1, true, &p, &err), 0);
 	gone = open(top, O_RDONLY | O_DIRECTORY);
 	p.effective_low_bytes = 7;
-	assert_int_equal(skm_probe_protection(gone, top, 1, true, &p, &err), -ENOENT); /* no memory controller there */
+	assert_int_equal(skm_probe_protection(gone, top, 1, true, &p, &err), -ENODEV); /* no memory controller there */
 	assert_int_equal(p.effective_low_bytes, 7);
 }
 
