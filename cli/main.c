@@ -5,34 +5,62 @@
 #include "model/node.h"
 
 #include <locale.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* Which options a verb takes beside --json. */
+enum {
+	TAKES_ENDED = 1 << 0,
+	TAKES_FOLLOW = 1 << 1,
+	TAKES_KIND = 1 << 2,
+	TAKES_CONVERT = 1 << 3,
+	TAKES_DRY_RUN = 1 << 4,
+};
+
+struct option {
+	const char *name;
+	unsigned int bit;
+	size_t member;     /* of struct skm_cli: a bool, or where the option takes a value a const char * */
+	const char *value; /* as the help calls it; NULL: it takes none */
+};
+
+static const struct option options[] = {
+        {"--ended", TAKES_ENDED, offsetof(struct skm_cli, ended), NULL},
+        {"--follow", TAKES_FOLLOW, offsetof(struct skm_cli, follow), NULL},
+        {"--kind", TAKES_KIND, offsetof(struct skm_cli, kind), "KIND"},
+        {"--convert", TAKES_CONVERT, offsetof(struct skm_cli, convert), NULL},
+        {"--dry-run", TAKES_DRY_RUN, offsetof(struct skm_cli, dry_run), NULL},
+};
+
+#define OPTION_COUNT (sizeof(options) / sizeof(*options))
+
 struct verb {
 	const char *name;
 	enum skm_exit (*run)(const struct skm_cli *cli);
 	const char *operand; /* as the help calls it; NULL: none is taken */
-	bool operand_needed, takes_ended, needs_root;
-	const char *help;
-	bool takes_kind;
+	bool operand_needed;
 	const char *second; /* a second operand, which is needed; NULL: none is taken */
+	unsigned int takes;
+	bool needs_root;
+	const char *help;
 };
 
 static const struct verb verbs[] = {
-        {"list", skm_cli_list, NULL, false, true, true,
+        {"list", skm_cli_list, NULL, false, NULL, TAKES_ENDED, true,
          "Containers with a policy, those whose sockets hold most first.\n"
          "  --ended  those that have ended; works without the enforcer\n"},
-        {"inspect", skm_cli_inspect, "ID", true, false, true,
+        {"inspect", skm_cli_inspect, "ID", true, NULL, 0, true,
          "One container: is it the sockets, what did sockmem do, and why.\n"
          "Takes a beginning of an id that only one has. A running container is\n"
          "preferred; else the newest of that id that has ended is shown, also where\n"
          "the enforcer is not running.\n"},
-        {"events", skm_cli_events, "ID", false, false, true,
+        {"events", skm_cli_events, "ID", false, NULL, TAKES_FOLLOW, true,
          "What happened, oldest first, in all containers or one; running and ended.\n"
          "  --follow  goes on with what is new; with --json an object a line\n"},
-        {"check", skm_cli_check, "DOCUMENT", true, false, false,
+        {"check", skm_cli_check, "DOCUMENT", true, NULL, TAKES_KIND, false,
          "Says whether a policy, or another document, is valid: the verdict is that of\n"
          "whoever reads it. DOCUMENT is the text itself; @FILE reads a file, - stdin.\n"
          "  --kind KIND  policy: JSON as in " SKM_ANNOTATION_POLICY "\n"
@@ -43,16 +71,14 @@ static const struct verb verbs[] = {
          "               config.json, and the policy that they ask for\n"
          "               list, inspect, events: what those verbs print with --json\n"
          "               record, journal: files of ended and of running containers\n"
-         "Without --kind a text that begins with { is a policy, and any other a size.\n",
-         .takes_kind = true},
-        {"hooks", skm_cli_hooks, "add", true, false, false,
+         "Without --kind a text that begins with { is a policy, and any other a size.\n"},
+        {"hooks", skm_cli_hooks, "add", true, "BUNDLE", TAKES_CONVERT | TAKES_DRY_RUN, false,
          "Adds the hook to the config.json of a bundle for runc or crun, where it is\n"
          "not there yet; nothing else in the file is touched.\n"
          "  --convert  also moves linux.resources.memory.kernelTCP into the annotation\n"
          "             " SKM_ANNOTATION_TCPMEM ": crun refuses it on cgroup v2\n"
-         "  --dry-run  prints what the file would be, and leaves it as it is\n",
-         .second = "BUNDLE"},
-        {"doctor", skm_cli_doctor, NULL, false, false, true,
+         "  --dry-run  prints what the file would be, and leaves it as it is\n"},
+        {"doctor", skm_cli_doctor, NULL, false, NULL, 0, true,
          "What this host can enforce and why not more, whether the enforcer runs,\n"
          "where the hook is registered, and what it complained of.\n"},
 };
@@ -89,6 +115,7 @@ static const struct verb *find_verb(const char *name)
 struct words {
 	struct skm_cli cli;
 	const struct verb *verb;
+	unsigned int given; /* TAKES_… of the options that came */
 	bool help, version;
 };
 
@@ -97,21 +124,49 @@ static bool is_option(const char *word)
 	return word[0] == '-' && word[1] != '\0';
 }
 
-/* An option that takes a value: --NAME VALUE or --NAME=VALUE. Returns whether argv[*at] is that option; *at is then its last
- * word, and *ret NULL where the value is missing. */
-static bool take_value(const char *name, char **argv, int *at, const char **ret)
+/* Takes the value of an option, --NAME VALUE or --NAME=VALUE: argv[*at] is the option, and *at its last word afterwards. */
+static const char *take_value(const struct option *option, char **argv, int *at)
 {
-	size_t length = strlen(name);
+	const char *value = argv[*at] + strlen(option->name);
 
-	if (strncmp(argv[*at], name, length) != 0 || (argv[*at][length] != '\0' && argv[*at][length] != '='))
-		return false;
-	if (argv[*at][length] == '=')
-		*ret = argv[*at] + length + 1;
-	else
-		*ret = argv[*at + 1]; /* NULL at the end */
-	if (argv[*at][length] == '\0' && *ret)
-		(*at)++;
-	return true;
+	if (*value == '=')
+		return value + 1;
+	return argv[*at + 1] ? argv[++*at] : NULL;
+}
+
+/* Whether the word is that option, alone or with its value behind a =. */
+static bool is_named(const struct option *option, const char *word)
+{
+	size_t length = strlen(option->name);
+
+	return strncmp(word, option->name, length) == 0 && (word[length] == '\0' || (option->value && word[length] == '='));
+}
+
+static const struct option *find_option(const char *word)
+{
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (is_named(&options[i], word))
+			return &options[i];
+	return NULL;
+}
+
+static int take_verbs_option(char **argv, int *at, struct words *ret)
+{
+	const struct option *option = find_option(argv[*at]);
+	char *member;
+
+	if (!option)
+		return skm_cli_fail(SKM_EXIT_USAGE, "unknown option %s: see sockmem --help", argv[*at]);
+	ret->given |= option->bit;
+	member = (char *)&ret->cli + option->member;
+	if (!option->value) {
+		*(bool *)member = true;
+		return SKM_EXIT_OK;
+	}
+	*(const char **)member = take_value(option, argv, at);
+	return *(const char **)member
+	               ? SKM_EXIT_OK
+	               : skm_cli_fail(SKM_EXIT_USAGE, "%s needs a %s: see sockmem --help", option->name, option->value);
 }
 
 static int take_option(char **argv, int *at, struct words *ret)
@@ -120,23 +175,12 @@ static int take_option(char **argv, int *at, struct words *ret)
 
 	if (strcmp(word, "--json") == 0)
 		ret->cli.json = true;
-	else if (strcmp(word, "--ended") == 0)
-		ret->cli.ended = true;
-	else if (strcmp(word, "--follow") == 0)
-		ret->cli.follow = true;
-	else if (strcmp(word, "--convert") == 0)
-		ret->cli.convert = true;
-	else if (strcmp(word, "--dry-run") == 0)
-		ret->cli.dry_run = true;
 	else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		ret->help = true;
 	else if (strcmp(word, "--version") == 0)
 		ret->version = true;
-	else if (take_value("--kind", argv, at, &ret->cli.kind))
-		return ret->cli.kind ? SKM_EXIT_OK
-		                     : skm_cli_fail(SKM_EXIT_USAGE, "--kind needs a kind: see sockmem check --help");
 	else
-		return skm_cli_fail(SKM_EXIT_USAGE, "unknown option %s: see sockmem --help", word);
+		return take_verbs_option(argv, at, ret);
 	return SKM_EXIT_OK;
 }
 
@@ -158,14 +202,14 @@ static int take_operand(const char *word, struct words *ret)
 
 static int take_words(int argc, char **argv, struct words *ret)
 {
-	bool options = true;
+	bool may_be_option = true;
 
 	for (int i = 1; i < argc; i++) {
 		int r = SKM_EXIT_OK;
 
-		if (options && strcmp(argv[i], "--") == 0)
-			options = false;
-		else if (options && is_option(argv[i]))
+		if (may_be_option && strcmp(argv[i], "--") == 0)
+			may_be_option = false;
+		else if (may_be_option && is_option(argv[i]))
 			r = take_option(argv, &i, ret);
 		else
 			r = take_operand(argv[i], ret);
@@ -177,8 +221,12 @@ static int take_words(int argc, char **argv, struct words *ret)
 
 static void print_verb_help(const struct verb *verb)
 {
-	printf("Usage: sockmem %s%s%s%s [--json]", verb->name, verb->takes_ended ? " [--ended]" : "",
-	       verb->takes_kind ? " [--kind KIND]" : "", verb->run == skm_cli_hooks ? " [--convert] [--dry-run]" : "");
+	printf("Usage: sockmem %s", verb->name);
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (verb->takes & options[i].bit)
+			printf(" [%s%s%s]", options[i].name, options[i].value ? " " : "",
+			       options[i].value ? options[i].value : "");
+	fputs(" [--json]", stdout);
 	if (verb->operand)
 		printf(verb->operand_needed ? " %s" : " [%s]", verb->operand);
 	if (verb->second)
@@ -202,14 +250,9 @@ static enum skm_exit run(const struct words *words)
 		return fputs(help_text, stdout) < 0 ? SKM_EXIT_FAILURE : SKM_EXIT_OK;
 	if (!verb)
 		return skm_cli_fail(SKM_EXIT_USAGE, "a verb is missing: see sockmem --help");
-	if (words->cli.ended && !verb->takes_ended)
-		return skm_cli_fail(SKM_EXIT_USAGE, "%s does not take --ended", verb->name);
-	if (words->cli.follow && verb->run != skm_cli_events)
-		return skm_cli_fail(SKM_EXIT_USAGE, "%s does not take --follow", verb->name);
-	if (words->cli.kind && !verb->takes_kind)
-		return skm_cli_fail(SKM_EXIT_USAGE, "%s does not take --kind", verb->name);
-	if ((words->cli.convert || words->cli.dry_run) && verb->run != skm_cli_hooks)
-		return skm_cli_fail(SKM_EXIT_USAGE, "%s does not take --convert or --dry-run", verb->name);
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (words->given & options[i].bit & ~verb->takes)
+			return skm_cli_fail(SKM_EXIT_USAGE, "%s does not take %s", verb->name, options[i].name);
 	if (verb->operand_needed && !words->cli.operand)
 		return skm_cli_fail(SKM_EXIT_USAGE, "%s: %s is missing: see sockmem %s --help", verb->name, verb->operand,
 		                    verb->name);
