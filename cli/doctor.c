@@ -154,6 +154,24 @@ static void print_enforcer(const struct findings *found)
 		print_line("enforcer", "in trouble: %s", found->trouble.text);
 }
 
+static void print_node(const struct findings *found)
+{
+	const struct skm_pong *pong = &found->pong;
+	const char *name = pong->node_trouble[0] ? "" : "node file";
+	char since[SKM_FORMAT_MAX];
+
+	if (found->asked != SKM_ASKED_ANSWERED)
+		return;
+	if (pong->node_trouble[0])
+		print_line("node file", "NOT IN FORCE: %s", pong->node_trouble);
+	if (pong->node_loaded_realtime_usec > 0)
+		print_line(name, "%s as of %s is in force", pong->node_file,
+		           skm_cli_time(pong->node_loaded_realtime_usec, since));
+	else
+		print_line(name, "the built-in rules are in force%s%s", pong->node_trouble[0] ? "" : ", without ",
+		           pong->node_trouble[0] ? "" : pong->node_file);
+}
+
 static void print_hooks_file(const struct skm_hooks_file *file)
 {
 	if (!file->found)
@@ -183,6 +201,18 @@ static void print_hooks(const struct findings *found)
 		print_line(i ? "" : "the hook's log", "%s", found->lines[i]);
 }
 
+static void write_node(struct skm_writer *writer, const struct skm_pong *pong)
+{
+	skm_writer_object(writer, "node");
+	skm_writer_text(writer, "file", pong->node_file);
+	if (pong->node_loaded_realtime_usec > 0)
+		skm_writer_uint(writer, "loaded_realtime_usec", pong->node_loaded_realtime_usec);
+	else
+		skm_writer_null(writer, "loaded_realtime_usec");
+	skm_writer_text(writer, "trouble", pong->node_trouble[0] ? pong->node_trouble : NULL);
+	skm_writer_end(writer);
+}
+
 static void write_enforcer(struct skm_writer *writer, const struct findings *found)
 {
 	skm_writer_object(writer, "enforcer");
@@ -192,6 +222,7 @@ static void write_enforcer(struct skm_writer *writer, const struct findings *fou
 		skm_writer_int(writer, "pid", found->pong.pid);
 		skm_writer_uint(writer, "started_realtime_usec", found->pong.started_realtime_usec);
 		skm_writer_uint(writer, "containers", found->pong.containers);
+		write_node(writer, &found->pong);
 	}
 	skm_writer_text(writer, "trouble", found->asked == SKM_ASKED_REFUSED ? found->trouble.text : NULL);
 	skm_writer_end(writer);
@@ -259,6 +290,7 @@ enum skm_exit skm_cli_doctor(const struct skm_cli *cli)
 	} else {
 		print_host(found);
 		print_enforcer(found);
+		print_node(found);
 		print_hooks(found);
 	}
 	return found->refusal[0] ? SKM_EXIT_FAILURE : status;

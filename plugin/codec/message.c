@@ -29,6 +29,9 @@ static const struct skm_field pong_table[] = {
         SKM_PID("pid", struct skm_pong, pid),
         SKM_U64("started_realtime_usec", struct skm_pong, started_realtime_usec),
         SKM_U32("containers", struct skm_pong, containers),
+        SKM_TEXT("node_file", struct skm_pong, node_file),
+        SKM_U64_OR_NULL("node_loaded_realtime_usec", struct skm_pong, node_loaded_realtime_usec, 0),
+        SKM_TEXT("node_trouble", struct skm_pong, node_trouble),
 };
 static const struct skm_fields pong_fields = SKM_FIELDS(pong_table);
 

@@ -32,6 +32,9 @@ struct skm_pong {
 	pid_t pid;
 	uint64_t started_realtime_usec;
 	uint32_t containers;
+	char node_file[256];                 /* its path */
+	uint64_t node_loaded_realtime_usec;  /* when the rules in force were read; 0: those of a node without a file */
+	char node_trouble[SKM_ERR_TEXT_MAX]; /* why the file as it is now is not in force; empty: it is, or there is none */
 };
 char *skm_codec_pong_format(const struct skm_pong *pong);
 int skm_codec_pong_parse(const char *text, size_t length, struct skm_pong *ret, struct skm_err *err);

@@ -55,8 +55,16 @@ static int fill_in_profile(const struct skm_node *node, const char *name, struct
 /* Values that ask for nothing, though a key is written for them. */
 static bool asks_for_nothing(const struct skm_policy *policy, enum skm_policy_key key)
 {
-	return (key == SKM_KEY_THROTTLE_DESTROY && !policy->throttle.destroy) ||
-	       (key == SKM_KEY_MEMORY_PROPAGATE && !policy->propagate);
+	const struct skm_size *size;
+
+	if (key == SKM_KEY_THROTTLE_DESTROY)
+		return !policy->throttle.destroy;
+	if (key == SKM_KEY_MEMORY_PROPAGATE)
+		return !policy->propagate;
+	if (key != SKM_KEY_MEMORY_MIN && key != SKM_KEY_MEMORY_LOW)
+		return false;
+	size = &policy->memory[key - SKM_KEY_MEMORY_MIN];
+	return size->kind == SKM_SIZE_BYTES && size->value == 0;
 }
 
 static int check_allowed(const struct skm_node *node, const struct skm_policy *policy, struct skm_err *err)
@@ -79,11 +87,16 @@ static int check_allowed(const struct skm_node *node, const struct skm_policy *p
 	                   count == 1 ? "it" : "them", SKM_NODE_FILE);
 }
 
-/* Ending connections needs the node and the policy. */
-static int check_destroy(const struct skm_node *node, const struct skm_policy *policy, struct skm_err *err)
+/* Ending connections needs the node and the policy. A node file that says no to what its own profiles say is no reason to keep
+ * containers from running. */
+static int check_destroy(const struct skm_node *node, struct skm_policy *policy, struct skm_err *err)
 {
 	if (!policy->throttle.destroy || node->destroy)
 		return 0;
+	if (policy->source == SKM_SOURCE_ANNOTATION_PROFILE || policy->source == SKM_SOURCE_NODE_DEFAULTS) {
+		policy->throttle.destroy = false;
+		return 0;
+	}
 	return skm_err_set(err, EINVAL,
 	                   "%s: throttle.destroy is off on this node; leave it out, or have the administrator write \"destroy\": "
 	                   "true in %s",
@@ -148,7 +161,7 @@ static int to_bytes(const struct skm_size *size, uint64_t share_of, uint64_t pro
 		bytes = skm_scale(share_of, size->value, SKM_PERMYRIAD);
 	else if (size->kind == SKM_SIZE_PROGRAM)
 		bytes = skm_scale(program_bytes, size->value, 1);
-	if (bytes == 0)
+	if (bytes == 0 && size->kind == SKM_SIZE_PERCENT)
 		return skm_err_set(err, ERANGE, "%s%s comes to 0 bytes of memory.max; write a larger share, or a size", whose,
 		                   name_of(which));
 	*ret = bytes;

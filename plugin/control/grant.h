@@ -27,10 +27,10 @@ struct skm_grant_facts {
 /* Whether a policy of that source is a tenant's, which the node's ceilings bound. */
 bool skm_control_is_tenants(enum skm_policy_source source);
 
-/* First half, which needs nothing of the container: fills in a profile or the node's defaults, and refuses what annotations may
- * not set here. ret: untouched on failure; its sizes are for skm_control_grant_sizes.
- * Returns 0; -EINVAL where the policy is not allowed (each key named) or names no profile of the node (the known ones named);
- * -ENODATA for the node's defaults where it has none. */
+/* First half, which needs nothing of the container: fills in a profile or the node's defaults (throttle.destroy as far as the
+ * node has it on), and refuses what annotations may not set here. ret: untouched on failure; its sizes are for
+ * skm_control_grant_sizes. Returns 0; -EINVAL where the policy is not allowed (each key named) or names no profile of the node
+ * (the known ones named); -ENODATA for the node's defaults where it has none. */
 int skm_control_grant_policy(const struct skm_node *node, const struct skm_policy *asked, struct skm_grant *ret,
                              struct skm_err *err);
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "daemon/node.h"
 #include "daemon/options.h"
 #include "daemon/serve.h"
 #include "ipc/ipc.h"
@@ -34,9 +35,10 @@
 
 struct daemon {
 	struct skm_daemon_options options;
+	struct skm_daemon_node node;
 	struct skm_server server;
 	struct skm_watch signal_watch;
-	int epoll_fd, signal_fd;
+	int epoll_fd, signal_fd, run_dir;
 	bool inherited; /* the listening socket is systemd's */
 	bool settled;
 	bool stop;
@@ -55,6 +57,8 @@ static void signal_ready(struct skm_watch *watch, uint32_t events)
 		return;
 	if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
 		daemon->stop = true;
+	if (info.ssi_signo == SIGHUP)
+		skm_daemon_node_reload(&daemon->node, daemon->run_dir);
 }
 
 static int watch_signals(struct daemon *daemon, struct skm_err *err)
@@ -64,6 +68,7 @@ static int watch_signals(struct daemon *daemon, struct skm_err *err)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGCHLD); /* wakes the loop, which reaps */
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
@@ -91,12 +96,13 @@ static void settle_in(void)
 /* The socket first: whoever loses the race for it leaves before it touches a journal. */
 static int open_daemon(struct daemon *daemon, struct skm_err *err)
 {
-	cleanup_fd int run_dir = skm_open_dir_made(SKM_RUN_DIR, err), journal_dir = -1, ended_dir = -1;
+	cleanup_fd int journal_dir = -1, ended_dir = -1;
 	struct skm_host host;
 	int r;
 
-	if (run_dir < 0)
-		return run_dir;
+	daemon->run_dir = skm_open_dir_made(SKM_RUN_DIR, err);
+	if (daemon->run_dir < 0)
+		return daemon->run_dir;
 	daemon->server.listen_fd = skm_ipc_listen_inherited(err);
 	daemon->inherited = daemon->server.listen_fd >= 0;
 	if (daemon->server.listen_fd == -ENOENT)
@@ -117,8 +123,15 @@ static int open_daemon(struct daemon *daemon, struct skm_err *err)
 		return r;
 	daemon->server.epoll_fd = daemon->epoll_fd;
 	daemon->server.started_realtime_usec = skm_realtime_usec();
-	return skm_registry_open(&daemon->server.registry, daemon->epoll_fd, &host, skm_steal_fd(&journal_dir),
-	                         skm_steal_fd(&ended_dir), err);
+	r = skm_registry_open(&daemon->server.registry, daemon->epoll_fd, &host, skm_steal_fd(&journal_dir),
+	                      skm_steal_fd(&ended_dir), err);
+	if (r < 0)
+		return r;
+	daemon->node.path = daemon->options.config;
+	skm_daemon_node_start(&daemon->node, daemon->run_dir);
+	skm_registry_use_node(daemon->server.registry, &daemon->node.node);
+	daemon->server.node = &daemon->node;
+	return 0;
 }
 
 /* When an empty enforcer leaves; UINT64_MAX while it has a container or may stay. */
@@ -256,7 +269,7 @@ static int wait_for_journal(void)
 
 int main(int argc, char **argv)
 {
-	struct daemon daemon = {.epoll_fd = -1, .signal_fd = -1, .server.listen_fd = -1};
+	struct daemon daemon = {.epoll_fd = -1, .signal_fd = -1, .run_dir = -1, .server.listen_fd = -1};
 	struct skm_err err = SKM_ERR_INIT;
 	cleanup_fd int journal_lock = -1;
 	int r = skm_daemon_options_parse(argc, argv, &daemon.options);

@@ -2,6 +2,7 @@
 #include "daemon/options.h"
 
 #include "base/units.h"
+#include "model/node.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -12,10 +13,12 @@
 #define IDLE_DEFAULT_SEC 60
 #define IDLE_MAX_SEC (7 * 24 * 3600)
 
-static const char HELP[] = "usage: sockmemd [--idle SECONDS] [--on-demand] [--debug]\n"
+static const char HELP[] = "usage: sockmemd [--config FILE] [--idle SECONDS] [--on-demand] [--debug]\n"
                            "\n"
                            "Holds the socket memory of containers at the limits that sockmem-hook hands it.\n"
                            "\n"
+                           "  --config FILE   the node file (default " SKM_NODE_FILE ");\n"
+                           "                  read at the start and on SIGHUP\n"
                            "  --idle SECONDS  end after SECONDS without a container; 0: never (default 60)\n"
                            "  --on-demand     how sockmem-hook starts it: moves to a cgroup of its own (/sockmem),\n"
                            "                  raises its priority, logs to syslog\n"
@@ -60,6 +63,9 @@ static int parse_runtime(const char *text, pid_t *ret)
 static int take_option(int option, struct skm_daemon_options *ret)
 {
 	switch (option) {
+	case 'c':
+		ret->config = optarg;
+		return -1;
 	case 'i':
 		return parse_idle(optarg, &ret->idle_usec);
 	case 'r':
@@ -85,17 +91,14 @@ static int take_option(int option, struct skm_daemon_options *ret)
 int skm_daemon_options_parse(int argc, char **argv, struct skm_daemon_options *ret)
 {
 	static const struct option OPTIONS[] = {
-	        {"idle", required_argument, NULL, 'i'},
-	        {"on-demand", no_argument, NULL, 'o'},
-	        {"debug", no_argument, NULL, 'd'},
-	        {"help", no_argument, NULL, 'h'},
-	        {"version", no_argument, NULL, 'V'},
-	        {"runtime", required_argument, NULL, 'r'},
-	        {0},
+	        {"config", required_argument, NULL, 'c'},  {"idle", required_argument, NULL, 'i'},
+	        {"on-demand", no_argument, NULL, 'o'},     {"debug", no_argument, NULL, 'd'},
+	        {"help", no_argument, NULL, 'h'},          {"version", no_argument, NULL, 'V'},
+	        {"runtime", required_argument, NULL, 'r'}, {0},
 	};
 	int option;
 
-	*ret = (struct skm_daemon_options){.idle_usec = IDLE_DEFAULT_SEC * SKM_USEC_PER_SEC};
+	*ret = (struct skm_daemon_options){.config = SKM_NODE_FILE, .idle_usec = IDLE_DEFAULT_SEC * SKM_USEC_PER_SEC};
 	while ((option = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1) {
 		int r = take_option(option, ret);
 

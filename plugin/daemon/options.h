@@ -9,6 +9,7 @@
 struct skm_daemon_options {
 	bool on_demand; /* started by a hook: own cgroup, own priorities, log to syslog */
 	bool debug;
+	const char *config; /* the node file; one of argv, or a constant */
 	uint64_t idle_usec; /* leaves after so long without a container; 0: never */
 	pid_t runtime;      /* whose hook started us; 0: none */
 };

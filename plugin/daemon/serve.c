@@ -84,10 +84,27 @@ static char *answer_ping(const struct skm_server *server)
 	        .pid = getpid(),
 	        .started_realtime_usec = server->started_realtime_usec,
 	        .containers = skm_registry_count(server->registry),
+	        .node_loaded_realtime_usec = server->node->loaded_usec,
 	};
 
 	snprintf(pong.version, sizeof(pong.version), "%s", SKM_VERSION);
+	snprintf(pong.node_file, sizeof(pong.node_file), "%s", server->node->path);
+	snprintf(pong.node_trouble, sizeof(pong.node_trouble), "%s", server->node->broken.text);
 	return skm_codec_pong_format(&pong);
+}
+
+/* The hook asks for every container where it is registered so, whether the node has defaults or not. What a broken node file
+ * would have said is not known: that is no fault of the container's. */
+static int run_register(struct skm_server *server, struct skm_request *request, struct skm_err *err)
+{
+	const struct skm_err *broken = &server->node->broken;
+	int r = skm_registry_register(server->registry, request, err);
+	bool of_node = r == -ENODATA || (r == -EINVAL && request->policy.source == SKM_SOURCE_ANNOTATION_PROFILE);
+
+	if (of_node && broken->code)
+		return skm_err_set(err, EOPNOTSUPP, "the node file is broken, so its profiles and defaults are not known: %s",
+		                   broken->text);
+	return r == -ENODATA ? 0 : r;
 }
 
 /* *ret: the answer's data, NULL where the verb has none. Returns 0 or -errno with err set. */
@@ -102,7 +119,7 @@ static int run_request(struct skm_server *server, struct skm_request *request, c
 		return -err->code;
 	switch (request->verb) {
 	case SKM_VERB_REGISTER:
-		return skm_registry_register(registry, request, err);
+		return run_register(server, request, err);
 	case SKM_VERB_RELEASE:
 		skm_registry_release(registry, request->id);
 		return 0;

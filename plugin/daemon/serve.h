@@ -4,6 +4,7 @@
 #define SKM_DAEMON_SERVE_H
 
 #include "base/err.h"
+#include "daemon/node.h"
 #include "enforcer/registry.h"
 #include "enforcer/watch.h"
 
@@ -15,6 +16,7 @@
 struct skm_server {
 	struct skm_watch watch;
 	struct skm_registry *registry;
+	const struct skm_daemon_node *node;
 	int epoll_fd, listen_fd;
 	uint64_t started_realtime_usec;
 	uint32_t clients;

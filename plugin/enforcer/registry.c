@@ -226,8 +226,6 @@ int skm_registry_register(struct skm_registry *registry, struct skm_request *req
 	if (settle(registry, request->id, cgroup_inode, netns_inode))
 		return 0;
 	r = skm_control_grant_policy(registry->node, &request->policy, &grant, err);
-	if (r == -ENODATA)
-		return 0; /* the hook asks for every container, whether the node has defaults or not */
 	if (r < 0)
 		return r;
 	r = skm_container_open(registry, request, &grant, false, &container, err);

@@ -33,9 +33,9 @@ void skm_registry_recover(struct skm_registry *registry);
 void skm_registry_close(struct skm_registry *registry, bool put_back);
 
 /* Registers a container: grants its policy (control/grant.h), journals its baselines, then prepares its namespace (tcp_rmem[1]
- * before it listens). The same container again (id and cgroup) changes nothing and succeeds; so do the node's defaults where it
- * has none. Takes the request's descriptors on success. Returns 0; -EINVAL where the policy itself is wrong or not allowed here;
- * -EOPNOTSUPP, -EBUSY, -ERANGE, -errno with err saying why it cannot be enforced; nothing is changed then. */
+ * before it listens). The same container again (id and cgroup) changes nothing and succeeds. Takes the request's descriptors on
+ * success. Returns 0; -EINVAL where the policy itself is wrong or not allowed here; -ENODATA for the node's defaults where it has
+ * none; -EOPNOTSUPP, -EBUSY, -ERANGE, -errno with err saying why it cannot be enforced; nothing is changed then. */
 int skm_registry_register(struct skm_registry *registry, struct skm_request *request, struct skm_err *err);
 
 /* poststop: a hint. A container whose process still runs keeps its record. Always succeeds: an unknown id is fine. */

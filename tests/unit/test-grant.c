@@ -217,8 +217,11 @@ static void test_what_annotations_may_not_set(void **state)
 	asked.propagate = true;
 	set(&asked, SKM_KEY_MEMORY_PROPAGATE);
 	refused(&node, &asked, &FACTS, EINVAL, "memory.propagate", "allow");
-	asked.propagate = false; /* which asks for nothing */
-	granted(&node, &asked, &FACTS);
+	asked.propagate = false; /* which asks for nothing, as a protection of 0 does */
+	asked.memory[SKM_MEMORY_FILE_MIN] = asked.memory[SKM_MEMORY_FILE_LOW] = BYTES(0);
+	set(&asked, SKM_KEY_MEMORY_MIN);
+	set(&asked, SKM_KEY_MEMORY_LOW);
+	assert_true(granted(&node, &asked, &FACTS).in_force[IN_FORCE(MIN)].set);
 
 	node.allow = SKM_KEY_BIT(SKM_KEY_TCPMEM_LIMIT);
 	asked = with_limit(SKM_SOURCE_ANNOTATION_TCPMEM, BYTES(SKM_MIB));
@@ -320,10 +323,12 @@ static void test_profiles(void **state)
 	(void)state;
 	asked.source = SKM_SOURCE_ANNOTATION_PROFILE;
 	strcpy(asked.profile, "profile-001");
+	profiles[1].policy.throttle.destroy = true; /* which the node says no to */
 	profiles[1].policy.propagate = true;
 	set(&profiles[1].policy, SKM_KEY_MEMORY_PROPAGATE);
 	grant = granted(&node, &asked, &FACTS); /* the node's own: neither its ceilings nor its allow list bound it */
 	in_force_is(&grant.in_force[SKM_IN_FORCE_LIMIT], 2 * SKM_GIB, 2 * SKM_GIB, SKM_CUT_NOTHING);
+	assert_false(grant.policy.throttle.destroy);
 	assert_int_equal(grant.policy.source, SKM_SOURCE_ANNOTATION_PROFILE);
 	assert_int_equal(grant.sources[SKM_KEY_MEMORY_PROPAGATE], SKM_SOURCE_ANNOTATION_PROFILE);
 	assert_string_equal(grant.policy.profile, "profile-001");

@@ -163,7 +163,17 @@ static void test_no_answers(void **state)
 
 static void test_pong(void **state)
 {
-	struct skm_pong pong = {.version = "0.1.0", .pid = 31, .started_realtime_usec = 32, .containers = 33}, back = {0};
+	struct skm_pong pong =
+	                        {
+	                                .version = "0.1.0",
+	                                .pid = 31,
+	                                .started_realtime_usec = 32,
+	                                .containers = 33,
+	                                .node_file = "/etc/s.json",
+	                                .node_loaded_realtime_usec = 34,
+	                                .node_trouble = "$.allow",
+	                        },
+	                back = {0};
 	cleanup_free char *text = skm_codec_pong_format(&pong);
 
 	(void)state;
@@ -172,6 +182,9 @@ static void test_pong(void **state)
 	assert_int_equal(back.pid, 31);
 	assert_int_equal(back.started_realtime_usec, 32);
 	assert_int_equal(back.containers, 33);
+	assert_string_equal(back.node_file, "/etc/s.json");
+	assert_int_equal(back.node_loaded_realtime_usec, 34);
+	assert_string_equal(back.node_trouble, "$.allow");
 	assert_int_equal(skm_codec_pong_parse("{\"version\":9}", 13, &back, NULL), -EPROTO);
 }
 
