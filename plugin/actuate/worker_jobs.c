@@ -165,7 +165,7 @@ static int choose(struct skm_worker_child *child, const struct choice *choice, s
 	cleanup_free struct skm_diag_socket *sockets = NULL;
 	struct skm_held_socket *held;
 	size_t count, held_count = 0;
-	int r = skm_probe_sock_diag(&sockets, &count, err);
+	int r = skm_probe_sock_diag(NULL, &sockets, &count, err);
 
 	if (r < 0)
 		return r;

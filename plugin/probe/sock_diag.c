@@ -11,6 +11,8 @@
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,10 +27,58 @@
 	(1u << TCP_ESTABLISHED | 1u << TCP_SYN_SENT | 1u << TCP_FIN_WAIT1 | 1u << TCP_FIN_WAIT2 | 1u << TCP_CLOSE |              \
 	 1u << TCP_CLOSE_WAIT | 1u << TCP_LAST_ACK | 1u << TCP_CLOSING)
 
+/* More cgroups than this are sorted out here: the kernel would ask them one by one for each socket. */
+#define FILTER_CGROUPS_MAX 32
+
 struct dump {
+	const struct skm_diag_cgroups *only;
 	struct skm_diag_socket *sockets;
 	size_t count, room;
 };
+
+/* One term of "cgroup is A or B or …" in the kernel's filter language (inet_diag_bc_run, net/ipv4/inet_diag.c): where the
+ * condition holds, on to the jump, which leads to the end of the program: taken. Where not, past the jump to the next term;
+ * behind the last that is 4 bytes past the end: left out. The audit wants every target to lie on the way of the "yes". */
+struct filter_term {
+	struct inet_diag_bc_op condition;
+	uint32_t id[2]; /* a 64-bit id, aligned to 4 bytes */
+	struct inet_diag_bc_op jump;
+};
+
+#define TERM_BYTES sizeof(struct filter_term)
+#define CONDITION_BYTES offsetof(struct filter_term, jump)
+
+/* Returns the program's length; 0: no filter. */
+static size_t make_filter(const struct skm_diag_cgroups *only, struct filter_term terms[FILTER_CGROUPS_MAX])
+{
+	if (!only || only->count == 0 || only->count > FILTER_CGROUPS_MAX)
+		return 0;
+	for (size_t i = 0; i < only->count; i++) {
+		size_t left = only->count * TERM_BYTES - i * TERM_BYTES;
+
+		terms[i] = (struct filter_term){
+		        .condition = {.code = INET_DIAG_BC_CGROUP_COND, .yes = CONDITION_BYTES, .no = TERM_BYTES},
+		        .jump = {.code = INET_DIAG_BC_JMP,
+		                 .yes = sizeof(struct inet_diag_bc_op),
+		                 .no = (unsigned short)(left - CONDITION_BYTES - sizeof(struct inet_diag_bc_op))},
+		};
+		memcpy(terms[i].id, &only->ids[i], sizeof(terms[i].id));
+	}
+	/* behind the last condition the program ends: no jump, and its "no" leads 4 bytes past the end */
+	return only->count * TERM_BYTES - sizeof(struct inet_diag_bc_op);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+static bool is_wanted(const struct skm_diag_cgroups *only, uint64_t cgroup_id)
+{
+	return !only || (only->count > 0 && bsearch(&cgroup_id, only->ids, only->count, sizeof(cgroup_id), by_id));
+}
 
 static int append(struct dump *dump, const struct skm_diag_socket *one)
 {
@@ -48,9 +98,10 @@ static int append(struct dump *dump, const struct skm_diag_socket *one)
 static int take_message(struct nl_msg *message, void *data)
 {
 	struct nlmsghdr *header = nlmsg_hdr(message);
+	struct dump *dump = data;
 	const struct inet_diag_msg *socket;
 	struct skm_diag_socket one;
-	struct nlattr *attr;
+	struct nlattr *attr, *cgroup;
 	uint32_t memory[SK_MEMINFO_VARS] = {0};
 
 	if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY || !nlmsg_valid_hdr(header, sizeof(*socket)))
@@ -61,6 +112,7 @@ static int take_message(struct nl_msg *message, void *data)
 	if (!attr || nla_len(attr) < (int)((SK_MEMINFO_WMEM_QUEUED + 1) * sizeof(*memory)))
 		return NL_SKIP;
 	nla_memcpy(memory, attr, sizeof(memory));
+	cgroup = nlmsg_find_attr(header, sizeof(*socket), INET_DIAG_CGROUP_ID);
 	one = (struct skm_diag_socket){
 	        .cookie = (uint64_t)socket->id.idiag_cookie[1] << 32 | socket->id.idiag_cookie[0],
 	        .inode = socket->idiag_inode,
@@ -69,8 +121,11 @@ static int take_message(struct nl_msg *message, void *data)
 	        .rcvbuf = memory[SK_MEMINFO_RCVBUF],
 	        .wmem_queued = memory[SK_MEMINFO_WMEM_QUEUED],
 	        .sndbuf = memory[SK_MEMINFO_SNDBUF],
+	        .cgroup_id = cgroup ? nla_get_u64(cgroup) : 0,
 	};
-	return append(data, &one) < 0 ? -NLE_NOMEM : NL_OK;
+	if (!is_wanted(dump->only, one.cgroup_id))
+		return NL_SKIP;
+	return append(dump, &one) < 0 ? -NLE_NOMEM : NL_OK;
 }
 
 /* libnl's error numbers are its own. */
@@ -92,16 +147,27 @@ static int to_errno(int nl_error)
 	}
 }
 
-static int send_request(struct nl_sock *sock, uint8_t family)
+static int send_request(struct nl_sock *sock, uint8_t family, const struct skm_diag_cgroups *only)
 {
+	struct filter_term filter[FILTER_CGROUPS_MAX];
 	struct inet_diag_req_v2 request = {
 	        .sdiag_family = family,
 	        .sdiag_protocol = IPPROTO_TCP,
 	        .idiag_ext = 1 << (INET_DIAG_SKMEMINFO - 1),
 	        .idiag_states = STATES,
 	};
-	int r = nl_send_simple(sock, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, &request, sizeof(request));
+	size_t length = make_filter(only, filter);
+	struct nl_msg *message = nlmsg_alloc_simple(SOCK_DIAG_BY_FAMILY, NLM_F_DUMP);
+	int r;
 
+	if (!message)
+		return -NLE_NOMEM;
+	r = nlmsg_append(message, &request, sizeof(request), NLMSG_ALIGNTO);
+	if (r == 0 && length > 0)
+		r = nla_put(message, INET_DIAG_REQ_BYTECODE, (int)length, filter);
+	if (r == 0)
+		r = nl_send_auto(sock, message);
+	nlmsg_free(message);
 	return r < 0 ? r : 0;
 }
 
@@ -112,7 +178,7 @@ static int dump_families(struct nl_sock *sock, struct dump *dump)
 
 	dump->count = 0;
 	for (size_t i = 0; i < sizeof(FAMILIES); i++) {
-		int r = send_request(sock, FAMILIES[i]);
+		int r = send_request(sock, FAMILIES[i], dump->only);
 
 		if (r == 0)
 			r = nl_recvmsgs_default(sock);
@@ -178,9 +244,9 @@ static void drop_doubles(struct dump *dump)
 	dump->count = kept + 1;
 }
 
-int skm_probe_sock_diag(struct skm_diag_socket **ret, size_t *ret_count, struct skm_err *err)
+int skm_probe_sock_diag(const struct skm_diag_cgroups *only, struct skm_diag_socket **ret, size_t *ret_count, struct skm_err *err)
 {
-	struct dump dump = {0};
+	struct dump dump = {.only = only};
 	int r = run_dump(&dump);
 
 	if (r < 0) {

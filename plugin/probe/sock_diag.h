@@ -14,12 +14,21 @@ struct skm_diag_socket {
 	uint32_t inode;                                   /* 0: no program holds it (orphans, accept queue) */
 	uint8_t state;                                    /* TCP_ESTABLISHED, … of <netinet/tcp.h> */
 	uint32_t rmem_alloc, rcvbuf, wmem_queued, sndbuf; /* bytes, SK_MEMINFO_* */
+	uint64_t cgroup_id; /* of the cgroup it was made in; 0: the kernel does not say (before 5.8) */
+};
+
+/* Cgroups by their ids, which on 64 bits are the inodes of their directories. ids: ascending. */
+struct skm_diag_cgroups {
+	const uint64_t *ids;
+	size_t count;
 };
 
 /* All TCP sockets but listeners, TIME_WAIT and half-open requests, IPv4 and IPv6, each once, by cookie. The caller frees *ret
- * (NULL without a socket).
+ * (NULL without a socket). only: those that were made in one of these cgroups (an accepted one in its listener's), sorted out by
+ * the kernel as far as it goes; NULL: all. Exact: sockets of a cgroup's descendants are those of other cgroups.
  * A dump that the kernel interrupted (NLM_F_DUMP_INTR) is tried again, at most 3 times.
  * Returns 0; -EINTR where it was interrupted each time; -ENOMEM; -errno. */
-int skm_probe_sock_diag(struct skm_diag_socket **ret, size_t *ret_count, struct skm_err *err);
+int skm_probe_sock_diag(const struct skm_diag_cgroups *only, struct skm_diag_socket **ret, size_t *ret_count,
+                        struct skm_err *err);
 
 #endif

@@ -103,7 +103,7 @@ static struct skm_diag_socket *dump(size_t *count)
 	struct skm_diag_socket *sockets = NULL;
 	struct skm_err err = SKM_ERR_INIT;
 
-	if (skm_probe_sock_diag(&sockets, count, &err) != 0)
+	if (skm_probe_sock_diag(NULL, &sockets, count, &err) != 0)
 		fail_msg("%s", err.text);
 	return sockets;
 }
@@ -202,11 +202,56 @@ static void test_many_and_time_wait(void **state)
 	close(listener);
 }
 
+static size_t count_of(const uint64_t *ids, size_t count)
+{
+	const struct skm_diag_cgroups only = {ids, count};
+	cleanup_free struct skm_diag_socket *sockets = NULL;
+	struct skm_err err = SKM_ERR_INIT;
+	size_t found = 99;
+
+	if (skm_probe_sock_diag(&only, &sockets, &found, &err) != 0)
+		fail_msg("%s", err.text);
+	for (size_t i = 0; i < found; i++)
+		assert_non_null(memmem(ids, count * sizeof(*ids), &sockets[i].cgroup_id, sizeof(*ids)));
+	return found;
+}
+
+/* By cgroup, at every place of a long or a short list; a list beyond what the kernel is given is sorted out here. */
+static void test_only_some_cgroups(void **state)
+{
+	struct sockaddr_in6 address;
+	int listener = make_listener(AF_INET, &address);
+	struct connection pair = connect_pair(listener, &address, AF_INET);
+	size_t count = 0;
+	struct skm_diag_socket *all = dump(&count);
+	uint64_t ours = all[0].cgroup_id;
+
+	(void)state;
+	free(all);
+	assert_int_equal(count, 2);
+	assert_int_not_equal(ours, 0);
+	for (size_t length = 0; length <= 100; length = length * 2 + 1) {
+		uint64_t ids[100];
+
+		for (size_t at = 0; at <= length && length > 0; at++) {
+			/* ascending, and ours at place `at`, or nowhere */
+			for (size_t i = 0; i < length; i++)
+				ids[i] = i < at ? (ours > at ? ours - at + i : 0) : ours + i - at + (at == length);
+			assert_int_equal(count_of(ids, length), at < length ? 2 : 0);
+		}
+		if (length == 0)
+			assert_int_equal(count_of(ids, 0), 0);
+	}
+	close_pair(&pair);
+	close(listener);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_none),
 	        cmocka_unit_test(test_values),
+	        cmocka_unit_test(test_only_some_cgroups),
 	        cmocka_unit_test(test_queued_and_unaccepted),
 	        cmocka_unit_test(test_many_and_time_wait),
 	};
