@@ -2,14 +2,12 @@
 #include "actuate/fd_scan.h"
 
 #include "base/cleanup.h"
+#include "probe/cgroup_tree.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Tenants make cgroups of their own; deeper than this nobody has seen one, and recursion has to end. */
-#define DEPTH_MAX 32
 
 struct scan {
 	struct skm_held_socket *sockets;
@@ -65,49 +63,17 @@ static void scan_process(struct scan *scan, pid_t pid)
 	}
 }
 
-static FILE *open_procs(int cgroup)
+static int visit_process(pid_t pid, void *data)
 {
-	int fd = openat(cgroup, "cgroup.procs", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	struct scan *scan = data;
 
-	if (!file)
-		skm_cleanup_fd(&fd);
-	return file;
+	scan_process(scan, pid);
+	return is_done(scan);
 }
 
-static void scan_cgroup(struct scan *scan, int cgroup, int depth);
-
-static void scan_children(struct scan *scan, int cgroup, int depth)
+static int visit_cgroup(int cgroup_fd, void *data)
 {
-	int list = openat(cgroup, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup_dir DIR *dir = list < 0 ? NULL : fdopendir(list);
-	const struct dirent *entry;
-
-	if (!dir) {
-		skm_cleanup_fd(&list);
-		return;
-	}
-	while (!is_done(scan) && (entry = readdir(dir))) {
-		cleanup_fd int child = -1;
-
-		if (entry->d_name[0] == '.' || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
-			continue;
-		child = openat(cgroup, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-		if (child >= 0)
-			scan_cgroup(scan, child, depth + 1);
-	}
-}
-
-static void scan_cgroup(struct scan *scan, int cgroup, int depth)
-{
-	cleanup_file FILE *procs = open_procs(cgroup);
-	pid_t pid;
-
-	while (procs && !is_done(scan) && fscanf(procs, "%d", &pid) == 1)
-		if (pid > 0) /* 0: a process outside our pid namespace */
-			scan_process(scan, pid);
-	if (depth < DEPTH_MAX)
-		scan_children(scan, cgroup, depth);
+	return skm_probe_cgroup_processes(cgroup_fd, visit_process, data);
 }
 
 size_t skm_actuate_fd_scan(int cgroup_fd, struct skm_held_socket *sockets, size_t count)
@@ -117,6 +83,6 @@ size_t skm_actuate_fd_scan(int cgroup_fd, struct skm_held_socket *sockets, size_
 	for (size_t i = 0; i < count; i++)
 		sockets[i].pid = 0;
 	if (count > 0)
-		scan_cgroup(&scan, cgroup_fd, 0);
+		skm_probe_cgroup_walk(cgroup_fd, visit_cgroup, &scan);
 	return scan.found;
 }

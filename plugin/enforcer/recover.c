@@ -14,7 +14,7 @@
 #include "enforcer/record.h"
 #include "enforcer/registry.h"
 #include "enforcer/skipped.h"
-#include "probe/memcg.h"
+#include "probe/cgroup_tree.h"
 #include "probe/process.h"
 
 #include <errno.h>
@@ -58,14 +58,10 @@ static bool has_inode(int fd, uint64_t inode)
 static int open_living_cgroup(const struct skm_journal *journal)
 {
 	cleanup_fd int fd = open(journal->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct skm_memcg memcg = SKM_MEMCG_INIT;
-	int populated;
 
-	if (fd < 0 || !has_inode(fd, journal->cgroup_inode) || skm_probe_memcg_open(fd, &memcg, NULL) < 0)
+	if (fd < 0 || !has_inode(fd, journal->cgroup_inode) || skm_probe_cgroup_populated(fd, NULL) != 1)
 		return -1;
-	populated = skm_probe_memcg_populated(&memcg, NULL);
-	skm_probe_memcg_close(&memcg);
-	return populated == 1 ? skm_steal_fd(&fd) : -1;
+	return skm_steal_fd(&fd);
 }
 
 /* Whether the container lives: its cgroup does, and its init, in the same network namespace. request gets the three descriptors.

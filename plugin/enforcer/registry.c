@@ -12,6 +12,7 @@
 #include "enforcer/sampler.h"
 #include "enforcer/skipped.h"
 #include "enforcer/squeeze.h"
+#include "probe/cgroup_tree.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -110,7 +111,7 @@ static bool has_ended(const struct skm_container *container)
 
 	if (poll(&init, 1, 0) == 0)
 		return false;
-	populated = skm_probe_memcg_populated(&container->memcg, NULL);
+	populated = skm_probe_cgroup_populated(container->fds[SKM_FD_CGROUP], NULL);
 	return populated == 0 || populated == -ENODEV; /* any other failure tells nothing of the container */
 }
 

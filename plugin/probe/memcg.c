@@ -224,15 +224,3 @@ uint64_t skm_probe_memcg_kept(uint64_t bytes, uint64_t page_bytes)
 
 	return pages >= LONG_MAX / page_bytes ? UINT64_MAX : pages * page_bytes;
 }
-
-int skm_probe_memcg_populated(const struct skm_memcg *memcg, struct skm_err *err)
-{
-	cleanup_fd int file = open_below(memcg->dir, "cgroup.events", err);
-	uint64_t populated;
-	int r;
-
-	if (file < 0)
-		return file;
-	r = read_keyed(file, "cgroup.events", "populated", &populated, err);
-	return r < 0 ? r : populated != 0;
-}

@@ -47,9 +47,6 @@ int skm_probe_memcg_in_use(int dirfd, uint64_t *ret, struct skm_err *err);
  * (page_counter_memparse, mm/page_counter.c: at most PAGE_COUNTER_MAX = LONG_MAX / PAGE_SIZE pages; 6.1 to 7.0). */
 uint64_t skm_probe_memcg_kept(uint64_t bytes, uint64_t page_bytes);
 
-/* cgroup.events: populated. Returns 1, 0, -ENODEV where it is gone, -errno. */
-int skm_probe_memcg_populated(const struct skm_memcg *memcg, struct skm_err *err);
-
 /* The value of one key of "key value\n" lines, as memory.stat and memory.events are. Exact key, whole line, decimal digits only.
  * Returns 0; -ENOENT without the key; -EINVAL where its value is not a 64-bit number (cut, garbage, negative). */
 int skm_probe_keyed_value(const char *text, const char *key, uint64_t *ret);

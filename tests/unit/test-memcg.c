@@ -40,7 +40,6 @@ static int make_cgroup(void **state)
 	write_file("child/memory.current", "44040192\n");
 	write_file("child/memory.events", "low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 0\n");
 	write_file("child/memory.max", "max\n");
-	write_file("child/cgroup.events", "populated 1\nfrozen 0\n");
 	return 0;
 }
 
@@ -159,13 +158,10 @@ static void test_values_of_a_cgroup(void **state)
 	assert_int_equal(value, 44040192);
 	assert_int_equal(skm_probe_memcg_oom_kills(&memcg, &value, &err), 0);
 	assert_int_equal(value, 2);
-	assert_int_equal(skm_probe_memcg_populated(&memcg, &err), 1);
 	/* read anew each time, through the same descriptors */
 	write_file("child/memory.stat", "sock 4096\n");
-	write_file("child/cgroup.events", "populated 0\nfrozen 0\n");
 	assert_int_equal(skm_probe_memcg_sock(&memcg, &value, &err), 0);
 	assert_int_equal(value, 4096);
-	assert_int_equal(skm_probe_memcg_populated(&memcg, &err), 0);
 	skm_probe_memcg_close(&memcg);
 	assert_int_equal(memcg.stat, -1);
 }
@@ -251,7 +247,6 @@ static void test_cgroup_that_is_gone(void **state)
 	(void)state;
 	open_child(&memcg);
 	assert_int_equal(remove_cgroup(NULL), 0);
-	assert_int_equal(skm_probe_memcg_populated(&memcg, &err), -ENODEV);
 	assert_int_equal(skm_probe_memcg_max(&memcg, &value, &err), -ENODEV);
 	assert_contains(err.text, "gone");
 	skm_probe_memcg_close(&memcg);
