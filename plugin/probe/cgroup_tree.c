@@ -272,7 +272,7 @@ int skm_probe_cgroup_is_pod(int pod_fd, uint64_t netns_inode, uint64_t host_netn
 	struct stranger stranger = {.netns_inode = netns_inode, .host_netns_inode = host_netns_inode};
 	char path[PATH_MAX];
 
-	if (netns_inode == host_netns_inode && is_at_the_top(pod_fd))
+	if (is_at_the_top(pod_fd))
 		return skm_err_set(err, EOPNOTSUPP,
 		                   "scope pod: cgroup " SHOWN
 		                   " is at the top of the tree, where all containers without a pod are",

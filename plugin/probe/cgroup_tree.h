@@ -21,8 +21,8 @@
  * -ENODEV where it is gone; -errno. */
 int skm_probe_cgroup_governed(int cgroup_fd, bool pod, struct skm_err *err);
 
-/* Whether this could be the pod of a container in the namespace netns_inode: processes below it are in that namespace, or, as
- * the runtime's monitors are, in the host's; and where both are one, which tells nothing, it is not at the top of the tree.
+/* Whether this could be the pod of a container in the namespace netns_inode: all processes below it are in that namespace or, as
+ * the runtime's monitors are, in the host's; and it is not at the top of the tree, where containers without a pod lie together.
  * Returns 0; -EOPNOTSUPP with the process that is elsewhere; -errno. */
 int skm_probe_cgroup_is_pod(int pod_fd, uint64_t netns_inode, uint64_t host_netns_inode, struct skm_err *err);
 

@@ -28,12 +28,23 @@ struct visit {
 	int result;
 };
 
+static int open_sysctl(struct visit *visit, int key)
+{
+	int fd = -1;
+
+	if (visit->write) {
+		fd = open(SYSCTL_PATHS[key], O_RDWR | O_CLOEXEC);
+		if (fd >= 0 || (errno != EACCES && errno != EPERM && errno != EROFS))
+			return fd;
+		visit->netns.read_only[key] = errno;
+	}
+	return open(SYSCTL_PATHS[key], O_RDONLY | O_CLOEXEC);
+}
+
 static int open_sysctls(struct visit *visit)
 {
-	int flags = (visit->write ? O_RDWR : O_RDONLY) | O_CLOEXEC;
-
 	for (int key = 0; key < SKM_NETNS_KEYS; key++) {
-		visit->netns.sysctl[key] = open(SYSCTL_PATHS[key], flags);
+		visit->netns.sysctl[key] = open_sysctl(visit, key);
 		if (visit->netns.sysctl[key] < 0)
 			return skm_err_set_errno(visit->err, errno, "open %s in the container's network namespace",
 			                         SYSCTL_PATHS[key]);

@@ -12,13 +12,15 @@
 
 struct skm_netns {
 	uint64_t inode;
-	int sysctl[SKM_NETNS_KEYS]; /* O_RDWR, or O_RDONLY where write is false */
-	int sockstat, sockstat6;    /* sockstat6: -1 without IPv6 */
+	int sysctl[SKM_NETNS_KEYS];    /* O_RDWR, or O_RDONLY where write is false or is not allowed */
+	int read_only[SKM_NETNS_KEYS]; /* the errno where it is not allowed; else 0 */
+	int sockstat, sockstat6;       /* sockstat6: -1 without IPv6 */
 };
 
 #define SKM_NETNS_INIT ((struct skm_netns){.sysctl = {-1, -1, -1}, .sockstat = -1, .sockstat6 = -1})
 
-/* The sockstat descriptors keep the namespace, and the links in it, alive until they are closed (single_open_net,
+/* write: the sysctls are to be written; those that must not be (EACCES, EPERM, EROFS) are opened to be read.
+ * The sockstat descriptors keep the namespace, and the links in it, alive until they are closed (single_open_net,
  * fs/proc/proc_net.c); the sysctls do not: of a namespace that has gone they read -ENOENT. ret: untouched on failure. Returns 0;
  * -EPERM or -ENOENT where a sysctl is not there for us (named); -errno. */
 int skm_probe_netns_open(int netns_fd, bool write, struct skm_netns *ret, struct skm_err *err);

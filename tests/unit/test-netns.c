@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -193,6 +195,7 @@ static void test_another_namespace(void **state)
 		fail_msg("%s", err.text);
 	assert_int_equal(fstat(netns_fd, &theirs), 0);
 	assert_int_equal(netns.inode, theirs.st_ino);
+	assert_int_equal(netns.read_only[SKM_NETNS_TCP_RMEM], 0);
 	assert_int_not_equal(netns.inode, ours.st_ino);
 
 	assert_int_equal(skm_probe_netns_tcp_in_use(&netns, &in_use, &err), 0);
@@ -236,13 +239,42 @@ static void test_no_namespace(void **state)
 	close(again);
 }
 
+/* In a container of its own the enforcer may find /proc/sys read-only: then the values can still be read. The last test: it
+ * leaves the process in namespaces of its own. */
+static void test_sysctls_that_must_not_be_written(void **state)
+{
+	struct skm_netns netns = SKM_NETNS_INIT;
+	struct skm_err err = SKM_ERR_INIT;
+	char text[SKM_NETNS_TEXT_MAX];
+	cleanup_fd int netns_fd = -1;
+
+	(void)state;
+	if (unshare(CLONE_NEWNS | CLONE_NEWNET) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount("/proc/sys", "/proc/sys", NULL, MS_BIND, NULL) != 0) {
+		print_message("no right to mount: not tested\n");
+		return;
+	}
+	assert_int_equal(mount(NULL, "/proc/sys", NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), 0);
+	netns_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (skm_probe_netns_open(netns_fd, true, &netns, &err) != 0)
+		fail_msg("%s", err.text);
+	for (int key = 0; key < SKM_NETNS_KEYS; key++) {
+		assert_int_equal(netns.read_only[key], EROFS);
+		assert_int_equal(skm_probe_netns_read(&netns, (enum skm_netns_key)key, text, &err), 0);
+	}
+	skm_probe_netns_close(&netns);
+	assert_int_equal(skm_probe_netns_open(netns_fd, false, &netns, &err), 0);
+	assert_int_equal(netns.read_only[SKM_NETNS_TCP_RMEM], 0); /* nobody asked */
+	skm_probe_netns_close(&netns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_sockstat),         cmocka_unit_test(test_sockstat_cut_anywhere),
 	        cmocka_unit_test(test_sockstat_garbage), cmocka_unit_test(test_triple),
 	        cmocka_unit_test(test_read_garbage),     cmocka_unit_test(test_another_namespace),
-	        cmocka_unit_test(test_no_namespace),
+	        cmocka_unit_test(test_no_namespace),     cmocka_unit_test(test_sysctls_that_must_not_be_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
