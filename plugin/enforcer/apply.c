@@ -3,6 +3,7 @@
 
 #include "actuate/netns_sysctl.h"
 #include "enforcer/journal.h"
+#include "enforcer/registry.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,6 +11,21 @@
 #include <string.h>
 
 static const char *const KEY_NAMES[SKM_NETNS_KEYS] = {"tcp_rmem", "tcp_wmem", "tcp_notsent_lowat"};
+
+const char *skm_apply_key_name(enum skm_netns_key key)
+{
+	return KEY_NAMES[key];
+}
+
+/* What a group's containers want together, and whose wish it is. */
+struct wish {
+	uint64_t bytes; /* 0: the baseline */
+	const struct skm_container *whose;
+};
+
+struct wishes {
+	struct wish start, rmem, wmem, lowat;
+};
 
 /* The kernel writes tabs between numbers; a person reads spaces. */
 static const char *spaced(const char *text, char buffer[SKM_NETNS_TEXT_MAX])
@@ -23,11 +39,24 @@ static const char *spaced(const char *text, char buffer[SKM_NETNS_TEXT_MAX])
 }
 
 /* What stands there as far as we know. */
-static const char *known_text(const struct skm_container *container, enum skm_netns_key key)
+static const char *known_text(const struct skm_netns_group *group, enum skm_netns_key key)
 {
-	const struct skm_journal *journal = &container->journal;
+	return group->written[key][0] ? group->written[key] : group->baseline[key];
+}
 
-	return journal->written[key][0] ? journal->written[key] : journal->baseline[key];
+/* Tells the container, and each other one for which the group is written. */
+__attribute__((format(printf, 3, 4))) static void tell_group(struct skm_container *container, enum skm_event_kind kind,
+                                                             const char *format, ...)
+{
+	char text[SKM_EVENT_TEXT_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	for (struct skm_container *c = skm_registry_head(container->registry); c; c = c->next)
+		if (c == container || (c->group == container->group && c->is_writer))
+			skm_container_tell(c, kind, "%s", text);
 }
 
 /* "min start max" with ours in place of the baseline's; 0 keeps it. tcp_rmem[1] stays ours for the container's life: only
@@ -48,105 +77,175 @@ static void triple_text(const char *baseline, uint64_t start, uint64_t max, char
 }
 
 /* The newest value of ours that stands for a target, so that a small move is not written: 0 where the baseline stands. */
-static uint64_t standing_max(const struct skm_container *container, enum skm_netns_key key)
+static uint64_t standing_max(const struct skm_netns_group *group, enum skm_netns_key key)
 {
 	uint64_t known[3], baseline[3];
 
-	if (skm_probe_triple(known_text(container, key), known) < 0 ||
-	    skm_probe_triple(container->journal.baseline[key], baseline) < 0)
+	if (skm_probe_triple(known_text(group, key), known) < 0 || skm_probe_triple(group->baseline[key], baseline) < 0)
 		return 0;
 	return known[2] == baseline[2] ? 0 : known[2];
 }
 
-/* Returns 0 where the value is still the one we know; 1 where it is foreign (told, and the key backed off). */
+/* Each writer's journal has the group's baselines. */
+static void save_journals(struct skm_container *container)
+{
+	struct skm_err err = SKM_ERR_INIT;
+
+	for (struct skm_container *c = skm_registry_head(container->registry); c; c = c->next)
+		if (c->group == container->group && c->is_writer && skm_journal_save(c, &err) < 0)
+			skm_container_tell(c, SKM_EVENT_TROUBLE, "%s", err.text);
+}
+
+/* Returns 0 where the value is still the one we know; 1 where it is foreign (told, and the key left alone from now on). */
 static int check_foreign(struct skm_container *container, enum skm_netns_key key)
 {
 	char now[SKM_NETNS_TEXT_MAX], was_text[SKM_NETNS_TEXT_MAX], now_text[SKM_NETNS_TEXT_MAX];
-	struct skm_err err = SKM_ERR_INIT;
+	struct skm_netns_group *group = container->group;
 
-	if (skm_probe_netns_read(&container->netns, key, now, &err) < 0 || strcmp(now, known_text(container, key)) == 0)
+	if (skm_probe_netns_read(&group->netns, key, now, NULL) < 0 || strcmp(now, known_text(group, key)) == 0)
 		return 0;
-	skm_container_tell(container, SKM_EVENT_FOREIGN,
-	                   "%s was \"%s\" and has become \"%s\": someone else writes it, sockmem leaves it alone", KEY_NAMES[key],
-	                   spaced(known_text(container, key), was_text), spaced(now, now_text));
-	memcpy(container->journal.baseline[key], now, sizeof(now));
-	container->journal.written[key][0] = '\0';
-	container->foreign[key] = true;
-	if (skm_journal_save(container, &err) < 0)
-		skm_container_tell(container, SKM_EVENT_TROUBLE, "%s", err.text);
+	tell_group(container, SKM_EVENT_FOREIGN,
+	           "%s was \"%s\" and has become \"%s\": someone else writes it, sockmem leaves it alone", KEY_NAMES[key],
+	           spaced(known_text(group, key), was_text), spaced(now, now_text));
+	memcpy(group->baseline[key], now, sizeof(now));
+	group->written[key][0] = '\0';
+	group->foreign[key] = true;
+	save_journals(container);
 	return 1;
 }
 
-/* A container that is gone takes its namespace's files with it, quietly. */
-static void write_key(struct skm_container *container, enum skm_netns_key key, const char *text)
+static void count_write(struct skm_container *container)
 {
-	struct skm_err err = SKM_ERR_INIT;
-	char before[SKM_NETNS_TEXT_MAX], now[SKM_NETNS_TEXT_MAX], was[SKM_NETNS_TEXT_MAX];
+	for (struct skm_container *c = skm_registry_head(container->registry); c; c = c->next)
+		if (c == container || (c->group == container->group && c->is_writer))
+			c->report.sysctl_writes++;
+}
 
-	if (container->foreign[key] || container->backed_off[key] || strcmp(text, known_text(container, key)) == 0 ||
-	    check_foreign(container, key))
+/* whose: the container that the value is for, NULL for a baseline. A container that is gone takes its namespace's files with it,
+ * quietly. */
+static void write_key(struct skm_container *container, enum skm_netns_key key, const char *text,
+                      const struct skm_container *whose)
+{
+	char before[SKM_NETNS_TEXT_MAX], now[SKM_NETNS_TEXT_MAX], was[SKM_NETNS_TEXT_MAX];
+	struct skm_netns_group *group = container->group;
+	struct skm_err err = SKM_ERR_INIT;
+
+	if (group->foreign[key] || group->backed_off[key] || group->netns.read_only[key] ||
+	    strcmp(text, known_text(group, key)) == 0 || check_foreign(container, key))
 		return;
-	memcpy(before, known_text(container, key), sizeof(before));
-	if (skm_actuate_netns_write(&container->netns, key, text, &err) < 0) {
-		container->backed_off[key] = true;
-		skm_container_tell(container, SKM_EVENT_TROUBLE, "%s", err.text);
+	memcpy(before, known_text(group, key), sizeof(before));
+	if (skm_actuate_netns_write(&group->netns, key, text, &err) < 0) {
+		group->backed_off[key] = true;
+		tell_group(container, SKM_EVENT_TROUBLE, "%s", err.text);
 		return;
 	}
-	snprintf(container->journal.written[key], SKM_NETNS_TEXT_MAX, "%s", text);
-	container->report.sysctl_writes++;
-	skm_container_tell(container, SKM_EVENT_SYSCTL, "%s: \"%s\" (was \"%s\")", KEY_NAMES[key], spaced(text, now),
-	                   spaced(before, was));
+	snprintf(group->written[key], SKM_NETNS_TEXT_MAX, "%s", strcmp(text, group->baseline[key]) == 0 ? "" : text);
+	count_write(container);
+	tell_group(container, SKM_EVENT_SYSCTL, "%s: \"%s\" (was \"%s\")%s%.64s", KEY_NAMES[key], spaced(text, now),
+	           spaced(before, was), whose && group->writers > 1 ? ", for container " : "",
+	           whose && group->writers > 1 ? whose->report.id : "");
 }
 
-static void apply_triple(struct skm_container *container, enum skm_netns_key key, uint64_t start, uint64_t max)
+static void apply_triple(struct skm_container *container, enum skm_netns_key key, const struct wish *start,
+                         const struct wish *max)
 {
-	uint64_t standing = standing_max(container, key);
+	const struct skm_netns_group *group = container->group;
+	uint64_t standing = standing_max(group, key), bytes = max->bytes;
 	char text[SKM_NETNS_TEXT_MAX] = "";
 
-	if (container->journal.written[key][0] && skm_control_within_grain(standing, max))
-		max = standing;
-	triple_text(container->journal.baseline[key], start, max, text);
-	write_key(container, key, text);
+	if (group->written[key][0] && skm_control_within_grain(standing, bytes))
+		bytes = standing;
+	triple_text(group->baseline[key], start ? start->bytes : 0, bytes, text);
+	write_key(container, key, text, bytes > 0 || !start ? max->whose : start->whose);
 }
 
-static void apply_lowat(struct skm_container *container, uint64_t lowat)
+static void apply_lowat(struct skm_container *container, const struct wish *lowat)
 {
-	const char *baseline = container->journal.baseline[SKM_NETNS_NOTSENT_LOWAT];
-	const char *known = known_text(container, SKM_NETNS_NOTSENT_LOWAT);
+	const struct skm_netns_group *group = container->group;
+	const char *baseline = group->baseline[SKM_NETNS_NOTSENT_LOWAT];
+	const char *known = known_text(group, SKM_NETNS_NOTSENT_LOWAT);
 	uint64_t standing = strcmp(known, baseline) == 0 ? 0 : strtoull(known, NULL, 10);
 	char text[SKM_NETNS_TEXT_MAX];
 
-	if (skm_control_within_grain(standing, lowat))
+	if (skm_control_within_grain(standing, lowat->bytes))
 		return;
-	if (lowat > 0)
-		snprintf(text, sizeof(text), "%" PRIu64, lowat);
+	if (lowat->bytes > 0)
+		snprintf(text, sizeof(text), "%" PRIu64, lowat->bytes);
 	else
 		memcpy(text, baseline, sizeof(text));
-	write_key(container, SKM_NETNS_NOTSENT_LOWAT, text);
+	write_key(container, SKM_NETNS_NOTSENT_LOWAT, text, lowat->whose);
+}
+
+static void take_smaller(struct wish *wish, uint64_t bytes, const struct skm_container *whose)
+{
+	if (bytes > 0 && (wish->bytes == 0 || bytes < wish->bytes))
+		*wish = (struct wish){bytes, whose};
+}
+
+/* The smallest cap of all: each container's sockets are in the same namespace and can be told apart by none of its sysctls. */
+static struct wishes gather_wishes(const struct skm_container *container)
+{
+	struct wishes wishes = {0};
+
+	for (const struct skm_container *c = skm_registry_head(container->registry); c; c = c->next) {
+		const struct skm_netns_targets *targets = &c->ladder.decision.targets;
+
+		if (c->group != container->group || !c->is_writer)
+			continue;
+		take_smaller(&wishes.start, c->start_buffer_bytes, c);
+		take_smaller(&wishes.rmem, targets->rmem_max_bytes, c);
+		take_smaller(&wishes.wmem, targets->wmem_max_bytes, c);
+		take_smaller(&wishes.lowat, targets->notsent_lowat_bytes, c);
+	}
+	return wishes;
+}
+
+static void apply_group(struct skm_container *container)
+{
+	const struct wishes wishes = gather_wishes(container);
+
+	apply_triple(container, SKM_NETNS_TCP_RMEM, &wishes.start, &wishes.rmem);
+	apply_triple(container, SKM_NETNS_TCP_WMEM, NULL, &wishes.wmem);
+	apply_lowat(container, &wishes.lowat);
 }
 
 void skm_apply_netns(struct skm_container *container)
 {
-	const struct skm_netns_targets *targets = &container->ladder.decision.targets;
-
-	apply_triple(container, SKM_NETNS_TCP_RMEM, container->start_buffer_bytes, targets->rmem_max_bytes);
-	apply_triple(container, SKM_NETNS_TCP_WMEM, 0, targets->wmem_max_bytes);
-	apply_lowat(container, targets->notsent_lowat_bytes);
+	if (container->is_writer)
+		apply_group(container);
 }
 
-void skm_apply_restore_netns(struct skm_container *container)
+static void restore_group(struct skm_container *container)
 {
+	struct skm_netns_group *group = container->group;
 	uint64_t writes = container->report.sysctl_writes;
 
 	for (int key = 0; key < SKM_NETNS_KEYS; key++) {
 		char baseline[SKM_NETNS_TEXT_MAX];
 
-		memcpy(baseline, container->journal.baseline[key], sizeof(baseline));
-		container->backed_off[key] = false;
-		write_key(container, key, baseline);
+		memcpy(baseline, group->baseline[key], sizeof(baseline));
+		group->backed_off[key] = false;
+		write_key(container, (enum skm_netns_key)key, baseline, NULL);
 	}
 	if (container->report.sysctl_writes > writes)
 		skm_container_tell(container, SKM_EVENT_RESTORED,
 		                   "%" PRIu64 " sysctl values of the network namespace are back to what they were",
 		                   container->report.sysctl_writes - writes);
+}
+
+void skm_apply_restore_netns(struct skm_container *container)
+{
+	struct skm_netns_group *group = container->group;
+
+	if (!container->is_writer)
+		return;
+	container->is_writer = false;
+	group->writers--;
+	if (group->writers == 0) {
+		restore_group(container);
+		return;
+	}
+	apply_group(container);
+	skm_container_tell(container, SKM_EVENT_RESTORED,
+	                   "the sysctls of its network namespace stay with the others there (%" PRIu32 ")", group->writers);
 }

@@ -79,7 +79,7 @@ static int resolve_backend(const struct skm_host *host, uint64_t netns_inode, st
 
 int skm_container_use_baselines(struct skm_container *container, struct skm_err *err)
 {
-	const char(*baseline)[SKM_NETNS_TEXT_MAX] = (const char(*)[SKM_NETNS_TEXT_MAX])container->journal.baseline;
+	const char(*baseline)[SKM_NETNS_TEXT_MAX] = (const char(*)[SKM_NETNS_TEXT_MAX])container->group->baseline;
 	uint64_t rmem[3], wmem[3], lowat;
 
 	if (skm_probe_triple(baseline[SKM_NETNS_TCP_RMEM], rmem) < 0 ||
@@ -96,17 +96,6 @@ int skm_container_use_baselines(struct skm_container *container, struct skm_err 
 	};
 	container->start_buffer_bytes = skm_control_start_buffer(container->report.limit_bytes, rmem[1]);
 	return 0;
-}
-
-static int read_baselines(struct skm_container *container, struct skm_err *err)
-{
-	for (int key = 0; key < SKM_NETNS_KEYS; key++) {
-		int r = skm_probe_netns_read(&container->netns, key, container->journal.baseline[key], err);
-
-		if (r < 0)
-			return r;
-	}
-	return skm_container_use_baselines(container, err);
 }
 
 static int read_identity(struct skm_container *container, const struct skm_request *request, struct skm_err *err)
@@ -139,19 +128,6 @@ static int read_identity(struct skm_container *container, const struct skm_reque
 	return 0;
 }
 
-/* One governor a namespace: its sysctls have one value. */
-static int refuse_shared_netns(const struct skm_container *container, struct skm_err *err)
-{
-	const struct skm_container *other = skm_registry_find_netns(container->registry, container->journal.netns_inode);
-
-	if (!other || other == container || container->report.backend != SKM_BACKEND_SOFT)
-		return 0;
-	return skm_err_set(
-	        err, EBUSY,
-	        "its network namespace is already held for container %.64s; this version holds one container a namespace",
-	        other->report.id);
-}
-
 /* What the policy lets us do to this container. */
 static void choose_actuators(struct skm_container *container)
 {
@@ -179,11 +155,11 @@ int skm_container_resolve(struct skm_container *container, struct skm_err *err)
 	const struct skm_host *host = skm_registry_host(container->registry);
 	int r = resolve_backend(host, container->journal.netns_inode, &container->report, err);
 
-	if (r == 0)
-		r = refuse_shared_netns(container, err);
-	if (r == 0)
-		choose_actuators(container);
-	return r;
+	if (r < 0)
+		return r;
+	choose_actuators(container);
+	/* one that is being opened has no group yet, and joins it afterwards */
+	return container->group ? blame_host(skm_netns_group_update(container, err), err) : 0;
 }
 
 /* The second half of a grant, which needs the container. */
@@ -221,9 +197,9 @@ static int open_files(struct skm_container *container, const struct skm_request 
 		r = skm_container_resolve(container, err);
 	if (r < 0)
 		return r;
-	r = skm_probe_netns_open(request->fds[SKM_FD_NETNS], container->writes_sysctls, &container->netns, err);
+	r = skm_netns_group_join(container, request->fds[SKM_FD_NETNS], err);
 	if (r == 0)
-		r = read_baselines(container, err);
+		r = skm_container_use_baselines(container, err);
 	return blame_host(r, err);
 }
 
@@ -237,7 +213,6 @@ int skm_container_open(struct skm_registry *registry, struct skm_request *reques
 		return skm_err_set(err, ENOMEM, "out of memory");
 	container->registry = registry;
 	container->memcg = SKM_MEMCG_INIT;
-	container->netns = SKM_NETNS_INIT;
 	container->squeezer.worker = SKM_WORKER_INIT;
 	container->pressure = SKM_PRESSURE_GAUGE_INIT;
 	container->report.decision.fair_cap_bytes = UINT64_MAX;
@@ -268,7 +243,7 @@ void skm_container_free(struct skm_container *container)
 	skm_pressure_close(container);
 	skm_actuate_worker_stop(&container->squeezer.worker);
 	skm_probe_memcg_close(&container->memcg);
-	skm_probe_netns_close(&container->netns);
+	skm_netns_group_leave(container);
 	for (int i = 0; i < SKM_FD_COUNT; i++)
 		skm_close_fd(&container->fds[i]);
 	skm_events_free(&container->events);

@@ -9,6 +9,7 @@
 #include "control/pace.h"
 #include "enforcer/events.h"
 #include "enforcer/memory.h"
+#include "enforcer/netns_group.h"
 #include "enforcer/pressure.h"
 #include "enforcer/reclaim.h"
 #include "enforcer/watch.h"
@@ -21,6 +22,8 @@
 
 struct skm_grant;
 struct skm_registry;
+
+#define SKM_JOURNAL_NAME_MAX 64
 
 /* The sockets actuator's state. */
 struct skm_squeezer {
@@ -39,25 +42,25 @@ struct skm_container {
 	struct skm_report report;
 	struct skm_event_ring events;
 	struct skm_journal journal;
-	char journal_name[64]; /* file names hold numbers only, never the id */
+	char journal_name[SKM_JOURNAL_NAME_MAX]; /* file names hold numbers only, never the id */
 
 	int fds[SKM_FD_COUNT];
 	struct skm_memcg memcg;
-	struct skm_netns netns;
+	struct skm_netns_group *group; /* of its network namespace */
+	uint64_t governed_inode;       /* of the cgroup that memcg is */
 	struct skm_watch pid_watch, oom_watch;
 	uint64_t oom_kills_before;
 	bool init_ended; /* the pidfd has said so; the cgroup may still hold others */
 
 	bool writes_sysctls;   /* of its network namespace: soft mode, and the policy allows it */
+	bool is_writer;        /* its decisions count among its group's */
 	bool squeezes;         /* open sockets: likewise */
 	bool begun;            /* its start was told, so that what is skipped is told at once */
 	uint32_t skipped_told; /* of report.skipped */
 
 	struct skm_ladder_config ladder_config;
 	struct skm_ladder_state ladder;
-	uint64_t start_buffer_bytes;     /* tcp_rmem[1] while we hold the container */
-	bool foreign[SKM_NETNS_KEYS];    /* someone else wrote it: left alone from then on */
-	bool backed_off[SKM_NETNS_KEYS]; /* a write failed: not tried again until the baseline is put back */
+	uint64_t start_buffer_bytes; /* tcp_rmem[1] while we hold the container */
 	struct skm_pace pace;
 	uint64_t next_full_usec, next_tripwire_usec;
 	struct skm_squeezer squeezer;
@@ -73,11 +76,12 @@ struct skm_container {
 int skm_container_open(struct skm_registry *registry, struct skm_request *request, const struct skm_grant *grant, bool sized,
                        struct skm_container **ret, struct skm_err *err);
 
-/* Resolves the backend for report.policy and report.limit_bytes, and what may be written. Returns 0; -EOPNOTSUPP or -EBUSY where
+/* Resolves the backend for report.policy and report.limit_bytes, and what may be written. Returns 0; -EOPNOTSUPP where
  * the limit cannot be held; report.backend is then undefined. */
 int skm_container_resolve(struct skm_container *container, struct skm_err *err);
 
-/* Takes the ladder's bounds from journal.baseline. Returns 0, or -EINVAL where one is not as the kernel writes it. */
+/* Takes the ladder's bounds from the baselines of its network namespace. Returns 0, or -EINVAL where one is not as the kernel
+ * writes it. */
 int skm_container_use_baselines(struct skm_container *container, struct skm_err *err);
 
 /* Closes and frees; writes nothing. */

@@ -11,11 +11,26 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Only who writes the namespace's sysctls has something to put back there. */
+static void take_group(struct skm_container *container)
+{
+	struct skm_journal *journal = &container->journal;
+
+	memset(journal->baseline, 0, sizeof(journal->baseline));
+	memset(journal->written, 0, sizeof(journal->written));
+	if (!container->is_writer)
+		return;
+	memcpy(journal->baseline, container->group->baseline, sizeof(journal->baseline));
+	memcpy(journal->written, container->group->written, sizeof(journal->written));
+}
+
 int skm_journal_save(struct skm_container *container, struct skm_err *err)
 {
-	cleanup_free char *text = skm_codec_journal_format(&container->journal);
+	cleanup_free char *text = NULL;
 	int r;
 
+	take_group(container);
+	text = skm_codec_journal_format(&container->journal);
 	if (!text)
 		return skm_err_set(err, ENOMEM, "journal: out of memory");
 	r = skm_replace_file_at(skm_registry_journal_dir(container->registry), container->journal_name, text, strlen(text), err);

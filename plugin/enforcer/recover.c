@@ -30,6 +30,19 @@
 /* Where `ip netns` and container network plugins keep namespaces by name. */
 static const char *const NETNS_DIRS[] = {"/run/netns", "/var/run/docker/netns"};
 
+/* What one journal left. */
+struct remnant {
+	char name[SKM_JOURNAL_NAME_MAX];
+	struct skm_journal journal;
+	struct skm_request request; /* its descriptors are open where the container lives */
+	bool lives;
+};
+
+struct remnants {
+	struct remnant *list;
+	size_t count;
+};
+
 static int read_journal(int dirfd, const char *name, struct skm_journal *ret, struct skm_err *err)
 {
 	cleanup_fd int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -64,22 +77,25 @@ static int open_living_cgroup(const struct skm_journal *journal)
 	return skm_steal_fd(&fd);
 }
 
-/* Whether the container lives: its cgroup does, and its init, in the same network namespace. request gets the three descriptors.
- */
+/* Whether the container lives: its cgroup does, and in it a process in the same network namespace. Its init may have ended before
+ * its children, and its pid may be another's by now. request gets the three descriptors. */
 static bool open_living(const struct skm_journal *journal, struct skm_request *request)
 {
 	struct skm_process_fds fds;
 	int cgroup = open_living_cgroup(journal);
+	pid_t pid;
 
 	if (cgroup < 0)
 		return false;
 	request->fds[SKM_FD_CGROUP] = cgroup;
-	if (skm_probe_process_open(journal->pid, &fds, NULL) < 0)
+	pid = skm_probe_cgroup_find_process(cgroup, journal->pid, journal->netns_inode);
+	if (pid == 0 || skm_probe_process_open_netns(pid, &fds, NULL) < 0)
 		return false;
 	request->fds[SKM_FD_PID] = fds.pidfd;
 	request->fds[SKM_FD_NETNS] = fds.netns;
-	close(fds.cgroup);
-	return has_inode(fds.netns, journal->netns_inode);
+	/* by a pid it was found, by its descriptors it is held: once more, that it is still the one */
+	return has_inode(fds.netns, journal->netns_inode) &&
+	       skm_probe_cgroup_find_process(cgroup, pid, journal->netns_inode) == pid;
 }
 
 static int open_named_netns(uint64_t inode)
@@ -100,31 +116,45 @@ static int open_named_netns(uint64_t inode)
 	return -1;
 }
 
+static bool wrote_sysctls(const struct skm_journal *journal)
+{
+	for (int key = 0; key < SKM_NETNS_KEYS; key++)
+		if (journal->baseline[key][0])
+			return true;
+	return false;
+}
+
+/* A value that stands there already is not written. Returns whether one was. */
+static bool restore_key(const struct skm_journal *journal, const struct skm_netns *netns, enum skm_netns_key key)
+{
+	char now[SKM_NETNS_TEXT_MAX];
+	struct skm_err err = SKM_ERR_INIT;
+
+	if (!journal->baseline[key][0] ||
+	    (skm_probe_netns_read(netns, key, now, NULL) == 0 && strcmp(now, journal->baseline[key]) == 0))
+		return false;
+	if (skm_actuate_netns_write(netns, key, journal->baseline[key], &err) == 0)
+		return true;
+	skm_log(LOG_WARNING, "%s: %s", journal->id, err.text);
+	return false;
+}
+
 /* Gives a namespace its values back. */
 static void restore_netns(const struct skm_journal *journal, int netns_fd)
 {
 	struct skm_netns netns = SKM_NETNS_INIT;
 	struct skm_err err = SKM_ERR_INIT;
+	int restored = 0;
 
 	if (skm_probe_netns_open(netns_fd, true, &netns, &err) < 0) {
 		skm_log(LOG_WARNING, "%s: %s", journal->id, err.text);
 		return;
 	}
 	for (int key = 0; key < SKM_NETNS_KEYS; key++)
-		if (journal->baseline[key][0] && skm_actuate_netns_write(&netns, key, journal->baseline[key], &err) < 0)
-			skm_log(LOG_WARNING, "%s: %s", journal->id, err.text);
-	skm_log(LOG_INFO, "%s: its network namespace has its values back", journal->id);
+		restored += restore_key(journal, &netns, (enum skm_netns_key)key);
+	if (restored > 0)
+		skm_log(LOG_INFO, "%s: its network namespace has %d values back", journal->id, restored);
 	skm_probe_netns_close(&netns);
-}
-
-/* The container is gone; its namespace may live on under a name. */
-static void restore_gone(const struct skm_journal *journal)
-{
-	cleanup_fd int netns_fd = open_named_netns(journal->netns_inode);
-
-	skm_log(LOG_INFO, "%s: ended while no enforcer ran", journal->id);
-	if (netns_fd >= 0)
-		restore_netns(journal, netns_fd);
 }
 
 /* The record of a container whose last hours nobody saw: it says so. */
@@ -170,8 +200,7 @@ static int adopt(struct skm_registry *registry, struct skm_request *request, str
 	r = skm_container_open(registry, request, &grant, true, &container, err);
 	if (r < 0)
 		return r;
-	memcpy(container->journal.written, container->journal.baseline, sizeof(container->journal.written));
-	memcpy(container->journal.baseline, journal->baseline, sizeof(container->journal.baseline));
+	skm_netns_group_inherit(container, journal);
 	container->journal.sockets = journal->sockets;
 	container->journal.socket_count = journal->socket_count;
 	journal->sockets = NULL;
@@ -194,73 +223,131 @@ static int adopt(struct skm_registry *registry, struct skm_request *request, str
 	}
 	skm_container_tell(container, SKM_EVENT_ADOPTED, "taken over from an enforcer that had ended");
 	skm_skipped_begin(container);
-	if (container->writes_sysctls)
-		skm_apply_netns(container);
+	skm_apply_netns(container);
 	return 0;
 }
 
 /* One that cannot be held any more (a percentage without memory.max, processors that came) is not left capped. */
-static void adopt_or_let_go(struct skm_registry *registry, struct skm_request *request, struct skm_journal *journal,
-                            const char *name)
+static void adopt_or_let_go(struct skm_registry *registry, struct remnant *remnant)
 {
+	struct skm_journal *journal = &remnant->journal;
+	int netns_fd = remnant->request.fds[SKM_FD_NETNS];
 	struct skm_err err = SKM_ERR_INIT;
 
-	if (adopt(registry, request, journal, name, &err) == 0)
+	if (adopt(registry, &remnant->request, journal, remnant->name, &err) == 0)
 		return;
 	skm_log(LOG_WARNING, "%s: cannot be taken over and is let go: %s", journal->id, err.text);
-	if (request->fds[SKM_FD_NETNS] >= 0)
-		restore_netns(journal, request->fds[SKM_FD_NETNS]);
+	if (wrote_sysctls(journal) && netns_fd >= 0 && !skm_netns_group_has_writer(registry, journal->netns_inode))
+		restore_netns(journal, netns_fd);
 	skm_memory_restore(journal);
-	SKM_IGNORE(unlinkat(skm_registry_journal_dir(registry), name, 0) < 0); /* gone already is as good */
+	SKM_IGNORE(unlinkat(skm_registry_journal_dir(registry), remnant->name, 0) < 0); /* gone already is as good */
 }
 
-static void recover_one(struct skm_registry *registry, const char *name)
+/* The network namespace of one that has ended: by one that lives in it, or by its name. Returns a descriptor or -1. */
+static int open_left_netns(const struct remnants *all, uint64_t inode)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (all->list[i].lives && all->list[i].journal.netns_inode == inode)
+			return fcntl(all->list[i].request.fds[SKM_FD_NETNS], F_DUPFD_CLOEXEC, 3);
+	return open_named_netns(inode);
+}
+
+/* Whether somebody else sees to the namespace of one that has ended: a container that lives and writes there too, or another
+ * one that has ended and comes first. */
+static bool is_seen_to(const struct remnants *all, const struct remnant *gone)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		const struct remnant *other = &all->list[i];
+
+		if (other->journal.netns_inode == gone->journal.netns_inode && wrote_sysctls(&other->journal) &&
+		    (other->lives || other < gone))
+			return true;
+	}
+	return false;
+}
+
+static void settle_gone(struct skm_registry *registry, const struct remnants *all, const struct remnant *gone)
+{
+	skm_log(LOG_INFO, "%s: ended while no enforcer ran", gone->journal.id);
+	if (wrote_sysctls(&gone->journal) && !is_seen_to(all, gone)) {
+		cleanup_fd int netns_fd = open_left_netns(all, gone->journal.netns_inode);
+
+		if (netns_fd >= 0)
+			restore_netns(&gone->journal, netns_fd);
+	}
+	skm_memory_restore(&gone->journal);
+	record_gone(registry, &gone->journal, gone->name);
+	SKM_IGNORE(unlinkat(skm_registry_journal_dir(registry), gone->name, 0) < 0);
+}
+
+/* Reads one journal. Those of another boot are removed, those that cannot be read left aside: false. */
+static bool load(struct skm_registry *registry, const char *name, struct remnant *ret)
 {
 	int dirfd = skm_registry_journal_dir(registry);
-	struct skm_request request = SKM_REQUEST_INIT;
-	struct skm_journal journal = {0};
 	struct skm_err err = SKM_ERR_INIT;
 	char boot_id[40] = "";
 
-	if (read_journal(dirfd, name, &journal, &err) < 0) {
+	*ret = (struct remnant){.request = SKM_REQUEST_INIT};
+	if (read_journal(dirfd, name, &ret->journal, &err) < 0) {
 		skm_log(LOG_WARNING, "%s: left aside", err.text);
-		return;
+		return false;
 	}
 	SKM_IGNORE(skm_probe_boot_id(boot_id) < 0); /* an empty one matches no journal */
-	memcpy(request.id, journal.id, sizeof(request.id));
-	request.pid = journal.pid;
-	request.kernel_tcp_bytes = journal.kernel_tcp_bytes;
-	request.program_bytes = journal.program_bytes;
-	if (strcmp(boot_id, journal.boot_id) != 0) {
-		unlinkat(dirfd, name, 0);
-	} else if (open_living(&journal, &request)) {
-		adopt_or_let_go(registry, &request, &journal, name);
-	} else {
-		restore_gone(&journal);
-		skm_memory_restore(&journal);
-		record_gone(registry, &journal, name);
-		unlinkat(dirfd, name, 0);
+	if (strcmp(boot_id, ret->journal.boot_id) != 0) {
+		SKM_IGNORE(unlinkat(dirfd, name, 0) < 0);
+		skm_codec_journal_free(&ret->journal);
+		return false;
 	}
-	for (int i = 0; i < SKM_FD_COUNT; i++)
-		skm_close_fd(&request.fds[i]);
-	skm_codec_journal_free(&journal);
+	snprintf(ret->name, sizeof(ret->name), "%s", name);
+	memcpy(ret->request.id, ret->journal.id, sizeof(ret->request.id));
+	ret->request.pid = ret->journal.pid;
+	ret->request.kernel_tcp_bytes = ret->journal.kernel_tcp_bytes;
+	ret->request.program_bytes = ret->journal.program_bytes;
+	ret->lives = open_living(&ret->journal, &ret->request);
+	return true;
 }
 
 static int is_journal(const struct dirent *entry)
 {
-	return entry->d_name[0] != '.';
+	return entry->d_name[0] != '.' && strlen(entry->d_name) < SKM_JOURNAL_NAME_MAX;
 }
 
 /* All names first: adopting replaces files, and a directory that is read meanwhile may show one twice. */
-void skm_journal_recover(struct skm_registry *registry)
+static int load_all(struct skm_registry *registry, struct remnants *ret)
 {
 	struct dirent **entries = NULL;
 	int count = scandirat(skm_registry_journal_dir(registry), ".", &entries, is_journal, alphasort);
 
+	ret->list = count > 0 ? calloc((size_t)count, sizeof(*ret->list)) : NULL;
 	for (int i = 0; i < count; i++) {
-		recover_one(registry, entries[i]->d_name);
+		if (ret->list && load(registry, entries[i]->d_name, &ret->list[ret->count]))
+			ret->count++;
 		free(entries[i]);
 	}
 	free(entries);
+	return count > 0 && !ret->list ? -ENOMEM : 0;
+}
+
+/* First the namespaces of which none that lives sees to, then those who know baselines, then those who only look: nobody is to
+ * take a value of ours for a baseline. */
+void skm_journal_recover(struct skm_registry *registry)
+{
+	struct remnants all = {0};
+
+	if (load_all(registry, &all) < 0)
+		skm_log(LOG_ERR, "recover: out of memory; the journals are left as they are");
+	for (size_t i = 0; i < all.count; i++)
+		if (!all.list[i].lives)
+			settle_gone(registry, &all, &all.list[i]);
+	for (int writes = 1; writes >= 0; writes--)
+		for (size_t i = 0; i < all.count; i++)
+			if (all.list[i].lives && wrote_sysctls(&all.list[i].journal) == writes)
+				adopt_or_let_go(registry, &all.list[i]);
 	skm_propagate_settle(registry);
+	for (size_t i = 0; i < all.count; i++) {
+		for (int fd = 0; fd < SKM_FD_COUNT; fd++)
+			skm_close_fd(&all.list[i].request.fds[fd]);
+		skm_codec_journal_free(&all.list[i].journal);
+	}
+	free(all.list);
 }

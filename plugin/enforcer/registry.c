@@ -21,6 +21,7 @@
 
 struct skm_registry {
 	struct skm_container *first;
+	struct skm_netns_group *groups;
 	struct skm_host host;
 	struct skm_node bare_node; /* what node is until the daemon says otherwise */
 	const struct skm_node *node;
@@ -73,8 +74,7 @@ static void end_container(struct skm_registry *registry, struct skm_container *c
 	struct skm_err err = SKM_ERR_INIT;
 
 	skm_sampler_check_oom(container);
-	if (container->writes_sysctls)
-		skm_apply_restore_netns(container);
+	skm_apply_restore_netns(container);
 	skm_memory_give_back(container);
 	container->report.ended = true;
 	container->report.ended_realtime_usec = skm_realtime_usec();
@@ -93,7 +93,7 @@ void skm_registry_close(struct skm_registry *registry, bool put_back)
 	while ((container = registry->first)) {
 		if (put_back && container->squeezes)
 			skm_squeeze_restore_now(container, SKM_USEC_PER_SEC / 2);
-		if (put_back && container->writes_sysctls)
+		if (put_back)
 			skm_apply_restore_netns(container);
 		unlink_container(registry, container);
 		skm_container_free(container);
@@ -208,8 +208,7 @@ static int begin(struct skm_registry *registry, struct skm_container *container,
 		return r;
 	}
 	skm_skipped_begin(container);
-	if (container->writes_sysctls)
-		skm_apply_netns(container);
+	skm_apply_netns(container);
 	return 0;
 }
 
@@ -339,12 +338,9 @@ const struct skm_container *skm_registry_find(const struct skm_registry *registr
 	return found;
 }
 
-const struct skm_container *skm_registry_find_netns(const struct skm_registry *registry, uint64_t netns_inode)
+struct skm_netns_group **skm_registry_groups(struct skm_registry *registry)
 {
-	for (const struct skm_container *c = registry->first; c; c = c->next)
-		if (c->journal.netns_inode == netns_inode && c->writes_sysctls)
-			return c;
-	return NULL;
+	return &registry->groups;
 }
 
 const struct skm_node *skm_registry_node(const struct skm_registry *registry)

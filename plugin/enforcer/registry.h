@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct skm_container;
+struct skm_netns_group;
 struct skm_registry;
 
 /* epoll_fd: the daemon's, borrowed. host: copied. journal_dir, ended_dir: descriptors, taken.
@@ -35,7 +36,7 @@ void skm_registry_close(struct skm_registry *registry, bool put_back);
 /* Registers a container: grants its policy (control/grant.h), journals its baselines, then prepares its namespace (tcp_rmem[1]
  * before it listens). The same container again (id and cgroup) changes nothing and succeeds. Takes the request's descriptors on
  * success. Returns 0; -EINVAL where the policy itself is wrong or not allowed here; -ENODATA for the node's defaults where it has
- * none; -EOPNOTSUPP, -EBUSY, -ERANGE, -errno with err saying why it cannot be enforced; nothing is changed then. */
+ * none; -EOPNOTSUPP, -ERANGE, -errno with err saying why it cannot be enforced; nothing is changed then. */
 int skm_registry_register(struct skm_registry *registry, struct skm_request *request, struct skm_err *err);
 
 /* poststop: a hint. A container whose process still runs keeps its record. Always succeeds: an unknown id is fine. */
@@ -59,7 +60,7 @@ const struct skm_container *skm_registry_find(const struct skm_registry *registr
 
 /* For the rest of this room. */
 struct skm_container *skm_registry_head(struct skm_registry *registry);
-const struct skm_container *skm_registry_find_netns(const struct skm_registry *registry, uint64_t netns_inode);
+struct skm_netns_group **skm_registry_groups(struct skm_registry *registry); /* the list's head */
 const struct skm_node *skm_registry_node(const struct skm_registry *registry);
 const struct skm_host *skm_registry_host(const struct skm_registry *registry);
 int skm_registry_epoll(const struct skm_registry *registry);

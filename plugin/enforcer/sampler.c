@@ -48,7 +48,7 @@ static int take_sample(struct skm_container *container, struct skm_sample *ret, 
 	if (r == 0)
 		r = skm_probe_memcg_current(&container->memcg, &sample.current_bytes, err);
 	if (r == 0)
-		r = skm_probe_netns_tcp_in_use(&container->netns, &sample.sockets, err);
+		r = skm_probe_netns_tcp_in_use(&container->group->netns, &sample.sockets, err);
 	if (r == 0)
 		*ret = sample;
 	return r;
@@ -120,8 +120,7 @@ static int full_look(struct skm_container *container, uint32_t containers, struc
 	keep_figures(container, &sample, before ? sample.when_usec - before : 0);
 	if (container->report.backend != SKM_BACKEND_NONE)
 		decide(container, &sample);
-	if (container->writes_sysctls)
-		skm_apply_netns(container);
+	skm_apply_netns(container);
 	if (container->squeezes)
 		skm_squeeze_run(container, sample.when_usec);
 	if (container->report.backend != SKM_BACKEND_OBSERVE)

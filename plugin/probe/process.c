@@ -45,6 +45,7 @@ static bool has_ended(int pidfd)
 	return poll(&poll_fd, 1, 0) != 0;
 }
 
+/* ret_cgroup: NULL where it is not asked for. */
 static int open_below_proc(pid_t pid, int *ret_cgroup, int *ret_netns, struct skm_err *err)
 {
 	cleanup_fd int proc_fd = -1, cgroup = -1, netns = -1;
@@ -57,15 +58,17 @@ static int open_below_proc(pid_t pid, int *ret_cgroup, int *ret_netns, struct sk
 	netns = openat(proc_fd, "ns/net", O_RDONLY | O_CLOEXEC);
 	if (netns < 0)
 		return skm_err_set_errno(err, errno, "open its network namespace");
-	cgroup = open_cgroup(proc_fd, err);
-	if (cgroup < 0)
-		return cgroup;
-	*ret_cgroup = skm_steal_fd(&cgroup);
+	if (ret_cgroup) {
+		cgroup = open_cgroup(proc_fd, err);
+		if (cgroup < 0)
+			return cgroup;
+		*ret_cgroup = skm_steal_fd(&cgroup);
+	}
 	*ret_netns = skm_steal_fd(&netns);
 	return 0;
 }
 
-int skm_probe_process_open(pid_t pid, struct skm_process_fds *ret, struct skm_err *err)
+static int open_process(pid_t pid, bool with_cgroup, struct skm_process_fds *ret, struct skm_err *err)
 {
 	cleanup_fd int pidfd = -1, cgroup = -1, netns = -1;
 	int r;
@@ -75,7 +78,7 @@ int skm_probe_process_open(pid_t pid, struct skm_process_fds *ret, struct skm_er
 	pidfd = pidfd_open(pid, 0);
 	if (pidfd < 0)
 		return skm_err_set_errno(err, errno, "process %d", pid);
-	r = open_below_proc(pid, &cgroup, &netns, err);
+	r = open_below_proc(pid, with_cgroup ? &cgroup : NULL, &netns, err);
 	if (has_ended(pidfd))
 		return skm_err_set(err, ESRCH, "process %d has ended", pid);
 	if (r < 0)
@@ -84,6 +87,16 @@ int skm_probe_process_open(pid_t pid, struct skm_process_fds *ret, struct skm_er
 	ret->cgroup = skm_steal_fd(&cgroup);
 	ret->netns = skm_steal_fd(&netns);
 	return 0;
+}
+
+int skm_probe_process_open(pid_t pid, struct skm_process_fds *ret, struct skm_err *err)
+{
+	return open_process(pid, true, ret, err);
+}
+
+int skm_probe_process_open_netns(pid_t pid, struct skm_process_fds *ret, struct skm_err *err)
+{
+	return open_process(pid, false, ret, err);
 }
 
 int skm_probe_fd_path(int fd, char *ret, size_t size)

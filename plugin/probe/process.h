@@ -28,6 +28,9 @@ struct skm_process_fds {
 };
 int skm_probe_process_open(pid_t pid, struct skm_process_fds *ret, struct skm_err *err);
 
+/* The same without the cgroup, which becomes -1. */
+int skm_probe_process_open_netns(pid_t pid, struct skm_process_fds *ret, struct skm_err *err);
+
 /* The path behind a descriptor (/proc/self/fd). Returns 0 or -errno. */
 int skm_probe_fd_path(int fd, char *ret, size_t size);
 

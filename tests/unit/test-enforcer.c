@@ -216,17 +216,6 @@ static void test_no_limit_is_held_and_nothing_written(void **state)
 	assert_true(report()->samples < 10); /* nor is it looked at as if a burst could come */
 }
 
-static void test_a_namespace_has_one_governor(void **state)
-{
-	struct skm_err err = SKM_ERR_INIT;
-
-	(void)state;
-	register_plain("web", SKM_MODE_AUTO);
-	assert_int_equal(register_with("other", SKM_MODE_AUTO, (struct skm_size){SKM_SIZE_BYTES, LIMIT}, &err), -EBUSY);
-	assert_contains(err.text, "web");
-	assert_int_equal(register_with("looker", SKM_MODE_OBSERVE, (struct skm_size){SKM_SIZE_BYTES, LIMIT}, &err), 0);
-}
-
 static void test_find_by_beginning(void **state)
 {
 	struct skm_err err = SKM_ERR_INIT;
@@ -314,7 +303,6 @@ int main(void)
 	        STAGED(test_refusals_change_nothing),
 	        STAGED(test_garbage_is_the_hosts_fault),
 	        STAGED(test_no_limit_is_held_and_nothing_written),
-	        STAGED(test_a_namespace_has_one_governor),
 	        STAGED(test_the_host_namespace_is_refused),
 	        STAGED(test_find_by_beginning),
 	        STAGED(test_closing_gives_back_and_keeps_the_journal),
