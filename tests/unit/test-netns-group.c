@@ -271,12 +271,13 @@ static void test_both_are_adopted(void **state)
 static void test_the_dead_do_not_restore_under_the_living(void **state)
 {
 	(void)state;
-	register_at(0, "dead", SKM_MODE_AUTO, 16 * SKM_MIB);
+	register_at(0, "dead", SKM_MODE_AUTO, 32 * SKM_MIB);
 	register_at(1, "alive", SKM_MODE_AUTO, 32 * SKM_MIB);
 	go_to(0);
 	end_child();
 	start_again();
 	assert_int_equal(skm_registry_count(stage.registry), 1);
+	assert_int_equal(skm_registry_report(find("alive"))->sysctl_writes, 0); /* nor for a moment */
 	assert_int_equal(files_in(stage.journal), 1);
 	assert_int_equal(files_in(stage.ended), 1);
 	sysctl_is("tcp_rmem", "4096\t32768\t6291456"); /* what the living one wants */

@@ -131,14 +131,6 @@ def refused(test, here, runtime):
     attempt("the host's network namespace", "hostnet", {TCPMEM: "32Mi"}, ["host's network namespace", "observe"], netns=False)
     attempt("a percentage of no limit", "percent", {TCPMEM: "25%"}, ["percentage", "memory.max", "64Mi"], memory_max=None)
     attempt("a limit below the charge slack", "small", {TCPMEM: "256Ki"}, ["256.0 KiB", "memory.stat", "at least 512.0 KiB", "observe"])
-    holder = Box(here, runtime, f"holder-{runtime}", {TCPMEM: "32Mi"}).up()
-    before = here.sysctls()
-    outcome = start_refused(here, runtime, f"second-{runtime}", {TCPMEM: "32Mi"})
-    line = line_of(outcome[1]) or ""
-    test.check(f"{runtime}: a second container in the namespace: creation fails", outcome[0] != 0, outcome)
-    test.check(f"{runtime}: a second container in the namespace: said", holder.name in line and "already held" in line, outcome)
-    test.check(f"{runtime}: the first keeps its record and its values", live() == [holder.name] and here.sysctls() == before, live())
-    holder.stop()
     share = Box(here, runtime, f"share-{runtime}", {TCPMEM: "25%"}).up()
     limit = share.inspect()["limit_bytes"]
     test.check(f"{runtime}: a percentage is of memory.max", limit == 38 * MIB, limit)
