@@ -54,6 +54,14 @@ __attribute__((unused)) static void put_sock(uint64_t bytes)
 	put("memory.current", text);
 }
 
+__attribute__((unused)) static void put_pid(pid_t pid)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%d\n", pid);
+	put("cgroup.procs", text);
+}
+
 /* Each connection is two sockets of this namespace. */
 __attribute__((unused)) static void open_connections(void)
 {
@@ -102,13 +110,13 @@ __attribute__((unused)) static int set_up(void **state)
 	put("memory.max", "268435456\n");
 	put("memory.high", "max\n");
 	put("cgroup.events", "populated 1\nfrozen 0\n");
-	put("cgroup.procs", "");
 	stage.child = fork();
 	if (stage.child == 0) {
 		close_range(3, ~0U, 0); /* or the test's connections would never end */
 		pause();
 		_exit(0);
 	}
+	put_pid(stage.child);
 	return skm_registry_open(&stage.registry, stage.epoll, &HOST, dup(stage.journal), dup(stage.ended), NULL);
 }
 

@@ -116,11 +116,13 @@ static void put_text(int dirfd, const char *name, const char *text)
 static int make_box(const char *path)
 {
 	int fd = make_cgroup(path);
+	char text[32];
 
 	put_text(fd, "memory.stat", "anon 4096\nfile 0\nsock 0\n");
 	put_text(fd, "memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n");
 	put_text(fd, "cgroup.events", "populated 1\nfrozen 0\n");
-	put_text(fd, "cgroup.procs", "");
+	snprintf(text, sizeof(text), "%d\n", stage.child);
+	put_text(fd, "cgroup.procs", text);
 	return fd;
 }
 

@@ -16,14 +16,6 @@ static void go_to(int place)
 	stage.child = places[place].child;
 }
 
-static void put_pid(pid_t pid)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%d\n", pid);
-	put("cgroup.procs", text);
-}
-
 static void fill_cgroup(void)
 {
 	put_sock(0);
@@ -40,7 +32,6 @@ static int set_up_two(void **state)
 
 	places[0].cgroup = stage.cgroup;
 	places[0].child = stage.child;
-	put_pid(stage.child);
 	places[1].cgroup = below("cgroup2");
 	places[1].child = fork();
 	if (places[1].child == 0) {
