@@ -32,6 +32,7 @@ enum skm_exit skm_cli_inspect(const struct skm_cli *cli);
 enum skm_exit skm_cli_events(const struct skm_cli *cli);
 enum skm_exit skm_cli_check(const struct skm_cli *cli);
 enum skm_exit skm_cli_hooks(const struct skm_cli *cli);
+enum skm_exit skm_cli_reclaim(const struct skm_cli *cli);
 enum skm_exit skm_cli_doctor(const struct skm_cli *cli);
 
 /* Prints "sockmem: TEXT" on stderr, escaped, and returns status. */
@@ -49,6 +50,7 @@ enum skm_cli_asked {
 	SKM_ASKED_REFUSED,  /* err is the enforcer's, or says that it does not answer */
 	SKM_ASKED_ABSENT,   /* none is running */
 };
+enum skm_cli_asked skm_cli_ask_for(struct skm_request *request, const char *id, char **ret_data, struct skm_err *err);
 enum skm_cli_asked skm_cli_ask(enum skm_verb verb, const char *id, char **ret_data, struct skm_err *err);
 
 /* Whether the enforcer's refusal means that there is no such container, or that several have that beginning. */

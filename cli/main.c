@@ -72,6 +72,10 @@ static const struct verb verbs[] = {
          "               list, inspect, events: what those verbs print with --json\n"
          "               record, journal: files of ended and of running containers\n"
          "Without --kind a text that begins with { is a policy, and any other a size.\n"},
+        {"reclaim", skm_cli_reclaim, "ID", true, "SIZE", 0, true,
+         "Reclaims that much of a container's memory, page cache first, in quarters of\n"
+         "what is left; stops where the kernel finds no more, where the container's\n"
+         "tasks stall for memory, and after 20 s. Needs kernel 5.19.\n"},
         {"hooks", skm_cli_hooks, "add", true, "BUNDLE", TAKES_CONVERT | TAKES_DRY_RUN, false,
          "Adds the hook to the config.json of a bundle for runc or crun, where it is\n"
          "not there yet; nothing else in the file is touched.\n"
@@ -92,6 +96,7 @@ static const char help_text[] = "Usage: sockmem VERB [OPTION...] [OPERAND]\n"
                                 "  events [ID]      what happened, oldest first\n"
                                 "  check POLICY     whether a policy is valid (JSON, a size, @FILE or -);\n"
                                 "                   with --kind KIND another document\n"
+                                "  reclaim ID SIZE  reclaims memory of a container, page cache first\n"
                                 "  hooks add BUNDLE puts the hook into a bundle's config.json\n"
                                 "  doctor           what this host can enforce, and why not more\n"
                                 "\n"

@@ -19,6 +19,7 @@ static const struct skm_field request_table[] = {
         SKM_U64("program_bytes", struct skm_request, program_bytes),
         SKM_U64("kernel_tcp_bytes", struct skm_request, kernel_tcp_bytes),
         SKM_BOOL("limit_only", struct skm_request, limit_only),
+        SKM_U64("reclaim_bytes", struct skm_request, reclaim_bytes),
         SKM_BOOL("force", struct skm_request, force),
 };
 static const struct skm_fields request_fields = SKM_FIELDS(request_table);
@@ -42,7 +43,8 @@ char *skm_codec_request_format(const struct skm_request *request)
 
 static bool needs_id(enum skm_verb verb)
 {
-	return verb == SKM_VERB_REGISTER || verb == SKM_VERB_RELEASE || verb == SKM_VERB_INSPECT || verb == SKM_VERB_SET;
+	return verb == SKM_VERB_REGISTER || verb == SKM_VERB_RELEASE || verb == SKM_VERB_INSPECT || verb == SKM_VERB_SET ||
+	       verb == SKM_VERB_RECLAIM;
 }
 
 int skm_codec_request_parse(const char *text, size_t length, struct skm_request *ret, struct skm_err *err)
@@ -55,6 +57,8 @@ int skm_codec_request_parse(const char *text, size_t length, struct skm_request 
 	if (needs_id(request.verb) && !*request.id)
 		return skm_err_set(err, EINVAL, "request: $.id: empty; %s needs the id of a container",
 		                   skm_name_of(&skm_verb_names, request.verb));
+	if (request.verb == SKM_VERB_RECLAIM && request.reclaim_bytes == 0)
+		return skm_err_set(err, EINVAL, "request: $.reclaim_bytes: 0; reclaim needs how much");
 	memcpy(request.fds, ret->fds, sizeof(request.fds));
 	*ret = request;
 	return 0;

@@ -41,6 +41,8 @@ int skm_codec_pong_parse(const char *text, size_t length, struct skm_pong *ret, 
 
 /* Reports (schemas/inspect.schema.json). pretty: indented for a person's --json. with_policy etc. is always full. */
 char *skm_codec_report_format(const struct skm_report *report, bool pretty);
+/* What `sockmem reclaim --json` shows (schemas/reclaim.schema.json). */
+char *skm_codec_reclaim_format(const struct skm_reclaim_result *result, bool pretty);
 int skm_codec_report_parse(const char *text, size_t length, struct skm_report *ret, struct skm_err *err);
 
 /* An array of reports (schemas/list.schema.json). parse: *ret is an array that the caller frees. */

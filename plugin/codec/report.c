@@ -91,6 +91,16 @@ char *skm_codec_report_format(const struct skm_report *report, bool pretty)
 	return skm_fields_format(&skm_report_fields, report, pretty);
 }
 
+char *skm_codec_reclaim_format(const struct skm_reclaim_result *result, bool pretty)
+{
+	const struct skm_report report = {.reclaim = *result};
+	struct skm_writer *writer = skm_writer_new_object();
+
+	skm_writer_uint(writer, "version", SKM_PROTOCOL_VERSION);
+	skm_fields_write(writer, &reclaim_fields, &report);
+	return skm_writer_finish(writer, pretty);
+}
+
 int skm_codec_report_parse(const char *text, size_t length, struct skm_report *ret, struct skm_err *err)
 {
 	struct skm_report report = {0};

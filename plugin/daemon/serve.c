@@ -127,6 +127,7 @@ static int run_request(struct skm_server *server, struct skm_request *request, c
 		*ret = answer_list(registry);
 		break;
 	case SKM_VERB_INSPECT:
+		skm_registry_refresh(registry, container);
 		*ret = skm_codec_report_format(skm_registry_report(container), false);
 		break;
 	case SKM_VERB_EVENTS:
@@ -135,6 +136,8 @@ static int run_request(struct skm_server *server, struct skm_request *request, c
 	case SKM_VERB_PING:
 		*ret = answer_ping(server);
 		break;
+	case SKM_VERB_RECLAIM:
+		return skm_registry_reclaim(registry, request->id, request->reclaim_bytes, err);
 	case SKM_VERB_SET:
 	case SKM_VERB_GIVE_BACK:
 		return skm_err_set(err, EOPNOTSUPP, "%s is not in this build", skm_name_of(&skm_verb_names, request->verb));

@@ -338,6 +338,38 @@ const struct skm_container *skm_registry_find(const struct skm_registry *registr
 	return found;
 }
 
+/* The registry's own, which may be changed. */
+static struct skm_container *own(struct skm_registry *registry, const struct skm_container *container)
+{
+	struct skm_container *c = registry->first;
+
+	while (c && c != container)
+		c = c->next;
+	return c;
+}
+
+void skm_registry_refresh(struct skm_registry *registry, const struct skm_container *container)
+{
+	struct skm_container *c = own(registry, container);
+
+	if (c)
+		skm_reclaim_refresh(c);
+}
+
+int skm_registry_reclaim(struct skm_registry *registry, const char *id, uint64_t bytes, struct skm_err *err)
+{
+	struct skm_container *container = own(registry, skm_registry_find(registry, id, err));
+	int r;
+
+	if (!container)
+		return -err->code;
+	r = skm_reclaim_start(container, bytes, err);
+	/* to a client "no such file" would be "no such container" */
+	if (r == -ENOENT)
+		err->code = EOPNOTSUPP;
+	return r < 0 ? -err->code : 0;
+}
+
 struct skm_netns_group **skm_registry_groups(struct skm_registry *registry)
 {
 	return &registry->groups;

@@ -58,6 +58,13 @@ const struct skm_event *skm_registry_event(const struct skm_container *container
  * Returns NULL with err: ENOENT, or EEXIST where several begin so (two are named). */
 const struct skm_container *skm_registry_find(const struct skm_registry *registry, const char *id, struct skm_err *err);
 
+/* Takes into the container's report what work under way has come to by now. */
+void skm_registry_refresh(struct skm_registry *registry, const struct skm_container *container);
+
+/* Begins to reclaim that much of the container's memory; its report says how it goes. Returns 0; -ENOENT where there is no such
+ * container; -EBUSY while one is under way; -EOPNOTSUPP before kernel 5.19; -errno. */
+int skm_registry_reclaim(struct skm_registry *registry, const char *id, uint64_t bytes, struct skm_err *err);
+
 /* For the rest of this room. */
 struct skm_container *skm_registry_head(struct skm_registry *registry);
 struct skm_netns_group **skm_registry_groups(struct skm_registry *registry); /* the list's head */

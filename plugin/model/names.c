@@ -31,4 +31,4 @@ TABLE(skm_event_kind_names, "registered", "step", "sysctl", "squeezed", "restore
       "oom-kill", "ended", "policy", "memory");
 TABLE(skm_backend_names, "soft", "observe", "none");
 TABLE(skm_cut_names, "nothing", "ceiling", "runtime");
-TABLE(skm_verb_names, "register", "release", "list", "inspect", "events", "ping", "set", "give-back");
+TABLE(skm_verb_names, "register", "release", "list", "inspect", "events", "ping", "set", "give-back", "reclaim");

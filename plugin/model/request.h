@@ -10,14 +10,15 @@
 #define SKM_PROTOCOL_VERSION 1
 
 enum skm_verb {
-	SKM_VERB_REGISTER, /* id, policy, pid; descriptors pidfd, cgroup, netns. Idempotent by id and cgroup */
-	SKM_VERB_RELEASE,  /* id: the container ended (poststop) */
-	SKM_VERB_LIST,     /* answers an array of reports */
-	SKM_VERB_INSPECT,  /* id or a unique beginning of one: answers one report */
-	SKM_VERB_EVENTS,   /* id, or none for all: answers an array of events, oldest first */
-	SKM_VERB_PING,     /* answers the enforcer's version, pid and start */
-	SKM_VERB_SET,      /* id, policy, limit_only, force: another policy for a container that is held; all of it or nothing */
-	SKM_VERB_GIVE_BACK /* id, or none for all: everything is put back and the container let go, though it lives */
+	SKM_VERB_REGISTER,  /* id, policy, pid; descriptors pidfd, cgroup, netns. Idempotent by id and cgroup */
+	SKM_VERB_RELEASE,   /* id: the container ended (poststop) */
+	SKM_VERB_LIST,      /* answers an array of reports */
+	SKM_VERB_INSPECT,   /* id or a unique beginning of one: answers one report */
+	SKM_VERB_EVENTS,    /* id, or none for all: answers an array of events, oldest first */
+	SKM_VERB_PING,      /* answers the enforcer's version, pid and start */
+	SKM_VERB_SET,       /* id, policy, limit_only, force: another policy for a container that is held; all of it or nothing */
+	SKM_VERB_GIVE_BACK, /* id, or none for all: everything is put back and the container let go, though it lives */
+	SKM_VERB_RECLAIM    /* id, reclaim_bytes: begins to reclaim; its report says how it goes */
 };
 extern const struct skm_names skm_verb_names;
 
@@ -32,6 +33,7 @@ struct skm_request {
 	uint64_t program_bytes;    /* size of the container's program file; 0: not known */
 	uint64_t kernel_tcp_bytes; /* what kernelTCP of config.json says beside the policy; 0: nothing */
 	bool limit_only;           /* set: the policy's limit alone changes, all else stays */
+	uint64_t reclaim_bytes;    /* reclaim: how much, above 0 */
 	bool force;                /* set: memory.max may be lowered below what is in use */
 	int fds[SKM_FD_COUNT];     /* owned by whoever holds the struct; -1 where there is none */
 };

@@ -37,10 +37,12 @@ static void test_every_verb(void **state)
 		struct skm_request request = SKM_REQUEST_INIT, back = SKM_REQUEST_INIT;
 		cleanup_free char *text = NULL;
 		bool needs_id =
-		        verb == SKM_VERB_REGISTER || verb == SKM_VERB_RELEASE || verb == SKM_VERB_INSPECT || verb == SKM_VERB_SET;
+		        verb == SKM_VERB_REGISTER || verb == SKM_VERB_RELEASE || verb == SKM_VERB_INSPECT || verb == SKM_VERB_SET ||
+		        verb == SKM_VERB_RECLAIM;
 		struct skm_err err = SKM_ERR_INIT;
 
 		request.verb = verb;
+		request.reclaim_bytes = 4096;
 		text = skm_codec_request_format(&request);
 		assert_int_equal(skm_codec_request_parse(text, strlen(text), &back, &err), needs_id ? -EINVAL : 0);
 		if (needs_id)
