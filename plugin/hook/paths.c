@@ -25,7 +25,7 @@ const struct skm_hook_paths *skm_hook_paths(void)
 	paths.run_dir = getenv("SKM_RUN_DIR");
 	paths.daemon = getenv("SKM_DAEMON");
 	if (!paths.run_dir)
-		paths.run_dir = "/nonexistent";
+		paths.run_dir = "/dev/null/none";
 	if (!paths.daemon)
 		paths.daemon = DAEMON_PATH;
 	snprintf(socket_path, sizeof(socket_path), "%s/sockmemd.sock", paths.run_dir);
