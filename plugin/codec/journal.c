@@ -39,6 +39,7 @@ static const struct skm_field container_table[] = {
         SKM_U64("cgroup_inode", struct skm_journal, cgroup_inode),
         SKM_U64("netns_inode", struct skm_journal, netns_inode),
         SKM_TEXT("cgroup", struct skm_journal, cgroup),
+        SKM_BOOL("by_cgroup", struct skm_journal, by_cgroup),
         SKM_POLICY("policy", struct skm_journal, policy),
         SKM_OBJECT("in_force", in_force_fields),
         SKM_OBJECT("sources", sources_fields),

@@ -107,15 +107,41 @@ static int run_register(struct skm_server *server, struct skm_request *request, 
 	return r == -ENODATA ? 0 : r;
 }
 
+static int give_back(struct skm_registry *registry, const struct skm_container *only, char **ret, struct skm_err *err)
+{
+	cleanup_free struct skm_tagged_event *events = NULL;
+	size_t count = 0;
+	int r = skm_registry_give_back(registry, only, &events, &count, err);
+
+	if (r == 0)
+		*ret = skm_codec_events_format(events, count, false);
+	return r;
+}
+
+/* Whether the verb is about one container that is held. */
+static bool names_one(const struct skm_request *request)
+{
+	switch (request->verb) {
+	case SKM_VERB_INSPECT:
+	case SKM_VERB_SET:
+		return true;
+	case SKM_VERB_EVENTS:
+	case SKM_VERB_GIVE_BACK:
+		return request->id[0];
+	default:
+		return false;
+	}
+}
+
 /* *ret: the answer's data, NULL where the verb has none. Returns 0 or -errno with err set. */
 static int run_request(struct skm_server *server, struct skm_request *request, char **ret, struct skm_err *err)
 {
 	struct skm_registry *registry = server->registry;
 	const struct skm_container *container = NULL;
-	bool wants_one = request->verb == SKM_VERB_INSPECT || (request->verb == SKM_VERB_EVENTS && request->id[0]);
+	int r = 0;
 
 	*ret = NULL;
-	if (wants_one && !(container = skm_registry_find(registry, request->id, err)))
+	if (names_one(request) && !(container = skm_registry_find(registry, request->id, err)))
 		return -err->code;
 	switch (request->verb) {
 	case SKM_VERB_REGISTER:
@@ -139,9 +165,15 @@ static int run_request(struct skm_server *server, struct skm_request *request, c
 	case SKM_VERB_RECLAIM:
 		return skm_registry_reclaim(registry, request->id, request->reclaim_bytes, err);
 	case SKM_VERB_SET:
+		r = skm_registry_change(registry, request, err);
+		*ret = r < 0 ? NULL : skm_codec_report_format(skm_registry_report(container), false);
+		break;
 	case SKM_VERB_GIVE_BACK:
-		return skm_err_set(err, EOPNOTSUPP, "%s is not in this build", skm_name_of(&skm_verb_names, request->verb));
+		r = give_back(registry, container, ret, err);
+		break;
 	}
+	if (r < 0)
+		return r;
 	return *ret ? 0 : skm_err_set(err, ENOMEM, "out of memory");
 }
 

@@ -121,29 +121,40 @@ static void count_write(struct skm_container *container)
 			c->report.sysctl_writes++;
 }
 
-/* whose: the container that the value is for, NULL for a baseline. A container that is gone takes its namespace's files with it,
- * quietly. */
-static void write_key(struct skm_container *container, enum skm_netns_key key, const char *text,
-                      const struct skm_container *whose)
+/* whose: the container that the value is for, NULL for a baseline. Returns 0 where the value stands, or is none of ours to write;
+ * -errno with err set. */
+static int try_key(struct skm_container *container, enum skm_netns_key key, const char *text, const struct skm_container *whose,
+                   struct skm_err *err)
 {
 	char before[SKM_NETNS_TEXT_MAX], now[SKM_NETNS_TEXT_MAX], was[SKM_NETNS_TEXT_MAX];
 	struct skm_netns_group *group = container->group;
-	struct skm_err err = SKM_ERR_INIT;
+	int r;
 
 	if (group->foreign[key] || group->backed_off[key] || group->netns.read_only[key] ||
 	    strcmp(text, known_text(group, key)) == 0 || check_foreign(container, key))
-		return;
+		return 0;
 	memcpy(before, known_text(group, key), sizeof(before));
-	if (skm_actuate_netns_write(&group->netns, key, text, &err) < 0) {
-		group->backed_off[key] = true;
-		tell_group(container, SKM_EVENT_TROUBLE, "%s", err.text);
-		return;
-	}
+	r = skm_actuate_netns_write(&group->netns, key, text, err);
+	if (r < 0)
+		return r;
 	snprintf(group->written[key], SKM_NETNS_TEXT_MAX, "%s", strcmp(text, group->baseline[key]) == 0 ? "" : text);
 	count_write(container);
 	tell_group(container, SKM_EVENT_SYSCTL, "%s: \"%s\" (was \"%s\")%s%.64s", KEY_NAMES[key], spaced(text, now),
 	           spaced(before, was), whose && group->writers > 1 ? ", for container " : "",
 	           whose && group->writers > 1 ? whose->report.id : "");
+	return 0;
+}
+
+/* A container that is gone takes its namespace's files with it, quietly. */
+static void write_key(struct skm_container *container, enum skm_netns_key key, const char *text,
+                      const struct skm_container *whose)
+{
+	struct skm_err err = SKM_ERR_INIT;
+
+	if (try_key(container, key, text, whose, &err) == 0)
+		return;
+	container->group->backed_off[key] = true;
+	tell_group(container, SKM_EVENT_TROUBLE, "%s", err.text);
 }
 
 static void apply_triple(struct skm_container *container, enum skm_netns_key key, const struct wish *start,
@@ -213,6 +224,19 @@ void skm_apply_netns(struct skm_container *container)
 {
 	if (container->is_writer)
 		apply_group(container);
+}
+
+int skm_apply_start_buffer(struct skm_container *container, struct skm_err *err)
+{
+	const struct wishes wishes = gather_wishes(container);
+	struct skm_netns_group *group = container->group;
+	char text[SKM_NETNS_TEXT_MAX] = "";
+
+	if (!container->is_writer)
+		return 0;
+	group->backed_off[SKM_NETNS_TCP_RMEM] = false;
+	triple_text(group->baseline[SKM_NETNS_TCP_RMEM], wishes.start.bytes, wishes.rmem.bytes, text);
+	return try_key(container, SKM_NETNS_TCP_RMEM, text, wishes.start.whose, err);
 }
 
 static void restore_group(struct skm_container *container)

@@ -11,6 +11,10 @@
  * container of the namespace is told. Nothing for a container that writes no sysctls. */
 void skm_apply_netns(struct skm_container *container);
 
+/* Writes what the policies of the namespace want whatever is decided: tcp_rmem[1], beside what is wanted of tcp_rmem[2]. Returns
+ * 0, also where the value is someone else's; -errno with err set. */
+int skm_apply_start_buffer(struct skm_container *container, struct skm_err *err);
+
 /* The container wants nothing of its namespace's sysctls any more: where it was the last that did, every one goes back to its
  * baseline; else to what the others want. */
 void skm_apply_restore_netns(struct skm_container *container);

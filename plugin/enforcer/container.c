@@ -122,6 +122,7 @@ static int read_identity(struct skm_container *container, const struct skm_reque
 	memcpy(journal->id, request->id, sizeof(journal->id));
 	snprintf(journal->cgroup, sizeof(journal->cgroup), "%s", report->cgroup);
 	journal->pid = request->pid;
+	journal->by_cgroup = request->policy.source == SKM_SOURCE_ADMINISTRATOR;
 	journal->started_realtime_usec = report->started_realtime_usec;
 	snprintf(container->journal_name, sizeof(container->journal_name), "%020" PRIu64 "-%" PRIu64 ".json",
 	         journal->started_realtime_usec, journal->cgroup_inode);

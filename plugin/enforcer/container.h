@@ -34,6 +34,7 @@ struct skm_squeezer {
 	uint64_t next_run_usec; /* no job before */
 	uint64_t interval_usec; /* between two jobs that found nothing new */
 	int failed_restores;    /* in a row */
+	uint32_t left;          /* sockets that the last of them could not give back */
 };
 
 struct skm_container {

@@ -201,6 +201,7 @@ static int adopt(struct skm_registry *registry, struct skm_request *request, str
 	if (r < 0)
 		return r;
 	skm_netns_group_inherit(container, journal);
+	container->journal.by_cgroup = journal->by_cgroup;
 	container->journal.sockets = journal->sockets;
 	container->journal.socket_count = journal->socket_count;
 	journal->sockets = NULL;

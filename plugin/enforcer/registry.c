@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "enforcer/apply.h"
+#include "enforcer/change.h"
 #include "enforcer/container.h"
 #include "enforcer/grant.h"
 #include "enforcer/journal.h"
@@ -68,14 +69,18 @@ static void unlink_container(struct skm_registry *registry, struct skm_container
 	registry->count--;
 }
 
-/* Everything back, the record written, the container forgotten. */
-static void end_container(struct skm_registry *registry, struct skm_container *container, const char *why)
+void skm_registry_put_back(struct skm_container *container)
+{
+	skm_apply_restore_netns(container);
+	skm_memory_give_back(container);
+}
+
+void skm_registry_end(struct skm_registry *registry, struct skm_container *container, const char *why)
 {
 	struct skm_err err = SKM_ERR_INIT;
 
 	skm_sampler_check_oom(container);
-	skm_apply_restore_netns(container);
-	skm_memory_give_back(container);
+	skm_registry_put_back(container);
 	container->report.ended = true;
 	container->report.ended_realtime_usec = skm_realtime_usec();
 	skm_container_tell(container, SKM_EVENT_ENDED, "%s", why);
@@ -88,11 +93,14 @@ static void end_container(struct skm_registry *registry, struct skm_container *c
 
 void skm_registry_close(struct skm_registry *registry, bool put_back)
 {
+	uint64_t deadline_usec = skm_now_usec() + SKM_USEC_PER_SEC;
 	struct skm_container *container;
 
+	for (container = registry->first; put_back && container; container = container->next)
+		skm_squeeze_restore_begin(container);
 	while ((container = registry->first)) {
-		if (put_back && container->squeezes)
-			skm_squeeze_restore_now(container, SKM_USEC_PER_SEC / 2);
+		if (put_back)
+			skm_squeeze_restore_wait(container, deadline_usec);
 		if (put_back)
 			skm_apply_restore_netns(container);
 		unlink_container(registry, container);
@@ -109,7 +117,7 @@ static bool has_ended(const struct skm_container *container)
 	struct pollfd init = {.fd = container->fds[SKM_FD_PID], .events = POLLIN};
 	int populated;
 
-	if (poll(&init, 1, 0) == 0)
+	if (!container->journal.by_cgroup && poll(&init, 1, 0) == 0)
 		return false;
 	populated = skm_probe_cgroup_populated(container->fds[SKM_FD_CGROUP], NULL);
 	return populated == 0 || populated == -ENODEV; /* any other failure tells nothing of the container */
@@ -124,7 +132,7 @@ static void pid_ready(struct skm_watch *watch, uint32_t events)
 	skm_watch_remove(container->registry->epoll_fd, container->fds[SKM_FD_PID]);
 	skm_sampler_check_oom(container);
 	if (has_ended(container))
-		end_container(container->registry, container, "its process has ended and its cgroup is empty");
+		skm_registry_end(container->registry, container, "its process has ended and its cgroup is empty");
 }
 
 static void oom_ready(struct skm_watch *watch, uint32_t events)
@@ -170,7 +178,7 @@ static bool settle(struct skm_registry *registry, const char *id, uint64_t cgrou
 		if (strcmp(container->report.id, id) != 0 && container->journal.netns_inode != netns_inode)
 			continue;
 		if (has_ended(container))
-			end_container(registry, container, "it had ended when another container came");
+			skm_registry_end(registry, container, "it had ended when another container came");
 		else
 			held |= is_same(container, id, cgroup_inode);
 	}
@@ -212,6 +220,20 @@ static int begin(struct skm_registry *registry, struct skm_container *container,
 	return 0;
 }
 
+/* Who adopts by hand is told what is held already: another policy for it is `set`. */
+static int refuse_held(const struct skm_registry *registry, const char *id, uint64_t cgroup_inode, struct skm_err *err)
+{
+	for (const struct skm_container *c = registry->first; c; c = c->next) {
+		if (c->journal.cgroup_inode == cgroup_inode)
+			return skm_err_set(err, EBUSY, "this cgroup is held already, as \"%.64s\"; change its policy with set",
+			                   c->report.id);
+		if (strcmp(c->report.id, id) == 0)
+			return skm_err_set(err, EBUSY, "the id \"%.64s\" is another cgroup's, %.200s; choose one with --id", id,
+			                   c->report.cgroup);
+	}
+	return 0;
+}
+
 int skm_registry_register(struct skm_registry *registry, struct skm_request *request, struct skm_err *err)
 {
 	struct skm_container *container;
@@ -223,8 +245,12 @@ int skm_registry_register(struct skm_registry *registry, struct skm_request *req
 		r = inode_of(request->fds[SKM_FD_NETNS], &netns_inode, "the container's network namespace", err);
 	if (r < 0)
 		return r;
-	if (settle(registry, request->id, cgroup_inode, netns_inode))
+	if (settle(registry, request->id, cgroup_inode, netns_inode) && request->policy.source != SKM_SOURCE_ADMINISTRATOR)
 		return 0;
+	if (request->policy.source == SKM_SOURCE_ADMINISTRATOR)
+		r = refuse_held(registry, request->id, cgroup_inode, err);
+	if (r < 0)
+		return r;
 	r = skm_control_grant_policy(registry->node, &request->policy, &grant, err);
 	if (r < 0)
 		return r;
@@ -239,6 +265,14 @@ int skm_registry_register(struct skm_registry *registry, struct skm_request *req
 	return r;
 }
 
+int skm_registry_change(struct skm_registry *registry, const struct skm_request *request, struct skm_err *err)
+{
+	/* the registry's own, not the caller's: only what is handed out is const */
+	struct skm_container *container = (struct skm_container *)skm_registry_find(registry, request->id, err);
+
+	return container ? skm_change_policy(container, request, err) : -err->code;
+}
+
 void skm_registry_release(struct skm_registry *registry, const char *id)
 {
 	struct skm_container *container, *next;
@@ -246,7 +280,7 @@ void skm_registry_release(struct skm_registry *registry, const char *id)
 	for (container = registry->first; container; container = next) {
 		next = container->next;
 		if (strcmp(container->report.id, id) == 0 && has_ended(container))
-			end_container(registry, container, "the runtime's poststop hook has released it");
+			skm_registry_end(registry, container, "the runtime's poststop hook has released it");
 	}
 }
 
@@ -255,8 +289,8 @@ static uint64_t look(struct skm_registry *registry, struct skm_container *contai
 	if (skm_sampler_due(container) <= now_usec) {
 		int r = skm_sampler_look(container, now_usec, registry->count);
 
-		if (r == -ENODEV || (container->init_ended && has_ended(container))) {
-			end_container(registry, container, "its cgroup is gone or empty");
+		if (r == -ENODEV || ((container->init_ended || container->journal.by_cgroup) && has_ended(container))) {
+			skm_registry_end(registry, container, "its cgroup is gone or empty");
 			return UINT64_MAX;
 		}
 	}

@@ -4,6 +4,7 @@
 #define SKM_ENFORCER_REGISTRY_H
 
 #include "base/err.h"
+#include "codec/message.h"
 #include "model/event.h"
 #include "model/node.h"
 #include "model/report.h"
@@ -34,13 +35,25 @@ void skm_registry_recover(struct skm_registry *registry);
 void skm_registry_close(struct skm_registry *registry, bool put_back);
 
 /* Registers a container: grants its policy (control/grant.h), journals its baselines, then prepares its namespace (tcp_rmem[1]
- * before it listens). The same container again (id and cgroup) changes nothing and succeeds. Takes the request's descriptors on
+ * before it listens). The same container again (id and cgroup) changes nothing and succeeds; but from the administrator (adopt)
+ * what is held already, by either, is refused (-EBUSY). Takes the request's descriptors on
  * success. Returns 0; -EINVAL where the policy itself is wrong or not allowed here; -ENODATA for the node's defaults where it has
  * none; -EOPNOTSUPP, -ERANGE, -errno with err saying why it cannot be enforced; nothing is changed then. */
 int skm_registry_register(struct skm_registry *registry, struct skm_request *request, struct skm_err *err);
 
 /* poststop: a hint. A container whose process still runs keeps its record. Always succeeds: an unknown id is fine. */
 void skm_registry_release(struct skm_registry *registry, const char *id);
+
+/* The administrator's: request->id (or a beginning that only one has) gets request->policy; see skm_change_policy. Returns as
+ * that, or -ENOENT, -EEXIST as skm_registry_find. */
+int skm_registry_change(struct skm_registry *registry, const struct skm_request *request, struct skm_err *err);
+
+/* The administrator's. Containers are let go though they live: `only`, or all where it is NULL. Everything is put back, open
+ * sockets too, and their records end with why. Takes a second at most. *ret, *ret_count: what was told, by container: failures
+ * (SKM_EVENT_TROUBLE), then its end. The caller frees it, also where it is empty. Returns 0 or -ENOMEM: nothing has changed then.
+ */
+int skm_registry_give_back(struct skm_registry *registry, const struct skm_container *only, struct skm_tagged_event **ret,
+                           size_t *ret_count, struct skm_err *err);
 
 /* Looks at every container that is due. Returns when the next one is, CLOCK_MONOTONIC microseconds; UINT64_MAX: none. */
 uint64_t skm_registry_run(struct skm_registry *registry, uint64_t now_usec);
@@ -76,5 +89,11 @@ int skm_registry_ended_dir(const struct skm_registry *registry);
 
 /* Takes a container into the set and starts to watch it; from here on the registry owns it. Returns 0 or -errno. */
 int skm_registry_insert(struct skm_registry *registry, struct skm_container *container, struct skm_err *err);
+
+/* Puts back what was written for it, but for open sockets, which go with their processes. Twice does no harm. */
+void skm_registry_put_back(struct skm_container *container);
+
+/* The same, then writes its record, which says why, and forgets it: the container is freed. */
+void skm_registry_end(struct skm_registry *registry, struct skm_container *container, const char *why);
 
 #endif

@@ -123,6 +123,8 @@ static int full_look(struct skm_container *container, uint32_t containers, struc
 	skm_apply_netns(container);
 	if (container->squeezes)
 		skm_squeeze_run(container, sample.when_usec);
+	else
+		skm_squeeze_give_back(container, sample.when_usec);
 	if (container->report.backend != SKM_BACKEND_OBSERVE)
 		skm_reclaim_run(container, sample.when_usec);
 	question = pace_question(container, containers);

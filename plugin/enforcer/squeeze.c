@@ -96,6 +96,7 @@ static bool retry_restore(struct skm_container *container, const struct skm_work
 	struct skm_squeezer *squeezer = &container->squeezer;
 	uint32_t left = message->failed + message->unreachable;
 
+	squeezer->left = left;
 	if (left == 0 && !message->trouble[0])
 		return false;
 	if (++squeezer->failed_restores < RESTORE_TRIES) {
@@ -194,45 +195,64 @@ static void squeeze(struct skm_container *container, uint64_t cap, uint64_t now_
 	}
 }
 
+/* Whether the worker has a job. One past its deadline is ended. */
+static bool is_busy(struct skm_container *container, uint64_t now_usec)
+{
+	if (!container->squeezer.worker.busy)
+		return false;
+	if (now_usec - container->squeezer.job_usec > JOB_DEADLINE_USEC) {
+		skm_container_tell(container, SKM_EVENT_TROUBLE,
+		                   "the socket worker has not ended within 2 s and was killed: a socket's lock or a lingering "
+		                   "close holds it");
+		stop_worker(container, now_usec);
+	}
+	return true;
+}
+
 void skm_squeeze_run(struct skm_container *container, uint64_t now_usec)
 {
 	const struct skm_decision *decision = &container->ladder.decision;
 	struct skm_squeezer *squeezer = &container->squeezer;
 	bool moved = !skm_control_within_grain(squeezer->cap_bytes, decision->squeeze_above_bytes);
 
-	if (squeezer->worker.busy) {
-		if (now_usec - squeezer->job_usec > JOB_DEADLINE_USEC) {
-			skm_container_tell(container, SKM_EVENT_TROUBLE,
-			                   "the socket worker has not ended within 2 s and was killed: a socket's lock or a "
-			                   "lingering close holds it");
-			stop_worker(container, now_usec);
-		}
+	if (is_busy(container, now_usec))
 		return;
-	}
 	if (squeezer->worker.pid == 0 && decision->occupancy_permyriad >= ARM_PERMYRIAD && now_usec >= squeezer->next_run_usec)
 		arm(container, now_usec);
-	if (decision->step == SKM_STEP_NONE) {
-		if (container->journal.socket_count > 0 && now_usec >= squeezer->next_run_usec)
-			restore(container, now_usec);
-	} else if (decision->squeeze_above_bytes > 0 && (moved || now_usec >= squeezer->next_run_usec)) {
+	if (decision->step == SKM_STEP_NONE)
+		skm_squeeze_give_back(container, now_usec);
+	else if (decision->squeeze_above_bytes > 0 && (moved || now_usec >= squeezer->next_run_usec))
 		squeeze(container, decision->squeeze_above_bytes, now_usec);
-	}
 }
 
-void skm_squeeze_restore_now(struct skm_container *container, uint64_t wait_usec)
+void skm_squeeze_give_back(struct skm_container *container, uint64_t now_usec)
 {
-	struct skm_squeezer *squeezer = &container->squeezer;
-	uint64_t deadline = skm_now_usec() + wait_usec;
+	if (container->journal.socket_count > 0 && !is_busy(container, now_usec) && now_usec >= container->squeezer.next_run_usec)
+		restore(container, now_usec);
+}
+
+void skm_squeeze_restore_begin(struct skm_container *container)
+{
+	uint64_t now_usec = skm_now_usec();
 
 	if (container->journal.socket_count == 0)
 		return;
-	if (squeezer->worker.busy)
-		stop_worker(container, skm_now_usec());
-	restore(container, skm_now_usec());
-	while (squeezer->worker.busy && skm_now_usec() < deadline) {
+	if (container->squeezer.worker.busy)
+		stop_worker(container, now_usec);
+	restore(container, now_usec);
+}
+
+uint32_t skm_squeeze_restore_wait(struct skm_container *container, uint64_t deadline_usec)
+{
+	struct skm_squeezer *squeezer = &container->squeezer;
+
+	while (squeezer->worker.busy && skm_now_usec() < deadline_usec) {
 		struct pollfd ready = {.fd = squeezer->worker.fd, .events = POLLIN};
 
 		if (poll(&ready, 1, 10) > 0)
 			take_message(container);
 	}
+	if (container->journal.socket_count == 0)
+		return 0;
+	return squeezer->worker.busy || squeezer->left == 0 ? container->journal.socket_count : squeezer->left;
 }

@@ -8,7 +8,13 @@
 /* Gives the worker its next job where the container's decision asks for one. A worker past its deadline is ended and told. */
 void skm_squeeze_run(struct skm_container *container, uint64_t now_usec);
 
-/* At the end of the enforcer: gives every squeezed socket its values back and waits for it, at most wait_usec. */
-void skm_squeeze_restore_now(struct skm_container *container, uint64_t wait_usec);
+/* Where the policy does not want sockets squeezed any more: gives those that were their values back, as soon as the worker is
+ * free. */
+void skm_squeeze_give_back(struct skm_container *container, uint64_t now_usec);
+
+/* The same at once, where there will be no later look: begun for one container after the other, then waited for, each with one
+ * deadline (CLOCK_MONOTONIC). wait: returns how many sockets have not got their values back. */
+void skm_squeeze_restore_begin(struct skm_container *container);
+uint32_t skm_squeeze_restore_wait(struct skm_container *container, uint64_t deadline_usec);
 
 #endif
