@@ -235,11 +235,11 @@ void skm_squeeze_restore_begin(struct skm_container *container)
 {
 	uint64_t now_usec = skm_now_usec();
 
-	if (container->journal.socket_count == 0)
-		return;
+	/* also where nothing is journaled yet: what it asks for now would be granted while we wait */
 	if (container->squeezer.worker.busy)
 		stop_worker(container, now_usec);
-	restore(container, now_usec);
+	if (container->journal.socket_count > 0)
+		restore(container, now_usec);
 }
 
 uint32_t skm_squeeze_restore_wait(struct skm_container *container, uint64_t deadline_usec)
