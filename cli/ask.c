@@ -53,3 +53,10 @@ bool skm_cli_is_unknown(const struct skm_err *err)
 {
 	return err->code == ENOENT || err->code == ESRCH || err->code == EEXIST;
 }
+
+enum skm_exit skm_cli_refused(enum skm_cli_asked asked, const struct skm_err *err)
+{
+	if (asked == SKM_ASKED_ABSENT)
+		return skm_cli_fail(SKM_EXIT_NO_ENFORCER, SKM_CLI_ABSENT_TEXT);
+	return skm_cli_fail(skm_cli_is_unknown(err) ? SKM_EXIT_NO_CONTAINER : SKM_EXIT_FAILURE, "%s", err->text);
+}

@@ -3,65 +3,14 @@
 #include "cli.h"
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "codec/check.h"
 #include "codec/policy.h"
 #include "codec/writer.h"
+#include "document.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The text to check and how errors call it. */
-struct document {
-	enum skm_document kind;
-	bool guessed; /* the kind was not told */
-	char *text;
-	size_t length;
-	char name[128];
-};
-
-/* Bounded by the longest that the kind may be; where the kind is not told, by that of a policy. */
-static int read_file(int fd, struct document *ret, struct skm_err *err)
-{
-	size_t max = skm_codec_check_max(ret->kind);
-	int r = skm_read_to_end(fd, max, &ret->text, &ret->length);
-
-	if (r == -EFBIG)
-		return skm_err_set(err, E2BIG, "%s is over %zu bytes", ret->name, max);
-	if (r < 0)
-		return skm_err_set_errno(err, -r, "read %s", ret->name);
-	/* The newline that editors and echo leave at the end is not meant; the hook would refuse it after a size. */
-	while (ret->length > 0 && ret->text[ret->length - 1] == '\n')
-		ret->text[--ret->length] = '\0';
-	return 0;
-}
-
-static int read_document(const char *operand, struct document *ret, struct skm_err *err)
-{
-	cleanup_fd int fd = -1;
-
-	if (strcmp(operand, "-") == 0) {
-		snprintf(ret->name, sizeof(ret->name), "stdin");
-		return read_file(STDIN_FILENO, ret, err);
-	}
-	if (operand[0] == '@') {
-		snprintf(ret->name, sizeof(ret->name), "%.100s", operand + 1);
-		fd = open(operand + 1, O_RDONLY | O_CLOEXEC);
-		return fd < 0 ? skm_err_set_errno(err, errno, "open %s", operand + 1) : read_file(fd, ret, err);
-	}
-	snprintf(ret->name, sizeof(ret->name), ret->kind == SKM_DOCUMENT_POLICY ? "POLICY" : "DOCUMENT");
-	ret->length = strlen(operand);
-	ret->text = strdup(operand);
-	return ret->text ? 0 : skm_err_set(err, ENOMEM, "out of memory");
-}
-
-/* JSON, by its first character that is no white space; else the short form. */
-static enum skm_document guess_kind(const char *text)
-{
-	return text[strspn(text, " \t\r\n")] == '{' ? SKM_DOCUMENT_POLICY : SKM_DOCUMENT_TCPMEM;
-}
 
 static enum skm_exit print_json(enum skm_document kind, bool valid, const struct skm_policy *policy, const struct skm_err *err)
 {
@@ -106,7 +55,7 @@ static enum skm_exit print_policy(const struct skm_policy *policy)
 	return SKM_EXIT_OK;
 }
 
-static enum skm_exit print_valid(const struct document *document, const struct skm_policy *policy)
+static enum skm_exit print_valid(const struct skm_cli_document *document, const struct skm_policy *policy)
 {
 	if (!policy) {
 		printf("valid (as %s)\n", skm_name_of(&skm_document_names, document->kind));
@@ -121,7 +70,7 @@ static enum skm_exit print_valid(const struct document *document, const struct s
 }
 
 /* Returns SKM_EXIT_OK with the kind, or where it has to be guessed with POLICY for now. */
-static enum skm_exit take_kind(const char *word, struct document *ret)
+static enum skm_exit take_kind(const char *word, struct skm_cli_document *ret)
 {
 	int kind = word ? skm_name_find(&skm_document_names, word) : SKM_DOCUMENT_POLICY;
 	char known[160] = "";
@@ -136,7 +85,7 @@ static enum skm_exit take_kind(const char *word, struct document *ret)
 	return SKM_EXIT_OK;
 }
 
-static enum skm_exit judge(const struct skm_cli *cli, const struct document *document, int r, struct skm_err *err)
+static enum skm_exit judge(const struct skm_cli *cli, const struct skm_cli_document *document, int r, struct skm_err *err)
 {
 	struct skm_policy policy = SKM_POLICY_INIT;
 
@@ -158,7 +107,7 @@ static enum skm_exit judge(const struct skm_cli *cli, const struct document *doc
 
 enum skm_exit skm_cli_check(const struct skm_cli *cli)
 {
-	struct document document = {0};
+	struct skm_cli_document document = {0};
 	struct skm_err err = SKM_ERR_INIT;
 	cleanup_free char *text = NULL;
 	enum skm_exit status = take_kind(cli->kind, &document);
@@ -166,11 +115,9 @@ enum skm_exit skm_cli_check(const struct skm_cli *cli)
 
 	if (status != SKM_EXIT_OK)
 		return status;
-	r = read_document(cli->operand, &document, &err);
+	r = skm_cli_document_read(cli->operand, &document, &err);
 	text = document.text;
 	if (r < 0 && r != -E2BIG)
 		return skm_cli_fail(SKM_EXIT_FAILURE, "%s", err.text);
-	if (r == 0 && document.guessed)
-		document.kind = guess_kind(text);
 	return judge(cli, &document, r, &err);
 }

@@ -23,6 +23,9 @@ struct skm_cli {
 	bool convert, dry_run; /* hooks */
 	const char *operand;   /* NULL where there is none */
 	const char *second;    /* the second operand */
+	bool force, all;       /* set; release */
+	const char *cgroup;    /* adopt: its path */
+	const char *id;        /* adopt: what it is to be called; NULL: its cgroup's name */
 	const char *kind;      /* check: of the document; NULL: policy or tcpmem, by its first character */
 };
 
@@ -32,6 +35,9 @@ enum skm_exit skm_cli_inspect(const struct skm_cli *cli);
 enum skm_exit skm_cli_events(const struct skm_cli *cli);
 enum skm_exit skm_cli_check(const struct skm_cli *cli);
 enum skm_exit skm_cli_hooks(const struct skm_cli *cli);
+enum skm_exit skm_cli_set(const struct skm_cli *cli);
+enum skm_exit skm_cli_release(const struct skm_cli *cli);
+enum skm_exit skm_cli_adopt(const struct skm_cli *cli);
 enum skm_exit skm_cli_reclaim(const struct skm_cli *cli);
 enum skm_exit skm_cli_doctor(const struct skm_cli *cli);
 
@@ -55,6 +61,9 @@ enum skm_cli_asked skm_cli_ask(enum skm_verb verb, const char *id, char **ret_da
 
 /* Whether the enforcer's refusal means that there is no such container, or that several have that beginning. */
 bool skm_cli_is_unknown(const struct skm_err *err);
+
+/* Says what the enforcer refused, or that none is running, and returns the exit status of that. */
+enum skm_exit skm_cli_refused(enum skm_cli_asked asked, const struct skm_err *err);
 
 #define SKM_CLI_ABSENT_TEXT "the enforcer is not running; it starts with the first container that has a policy"
 

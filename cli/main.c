@@ -18,6 +18,10 @@ enum {
 	TAKES_KIND = 1 << 2,
 	TAKES_CONVERT = 1 << 3,
 	TAKES_DRY_RUN = 1 << 4,
+	TAKES_FORCE = 1 << 5,
+	TAKES_ALL = 1 << 6,
+	TAKES_CGROUP = 1 << 7,
+	TAKES_ID = 1 << 8,
 };
 
 struct option {
@@ -33,6 +37,10 @@ static const struct option options[] = {
         {"--kind", TAKES_KIND, offsetof(struct skm_cli, kind), "KIND"},
         {"--convert", TAKES_CONVERT, offsetof(struct skm_cli, convert), NULL},
         {"--dry-run", TAKES_DRY_RUN, offsetof(struct skm_cli, dry_run), NULL},
+        {"--force", TAKES_FORCE, offsetof(struct skm_cli, force), NULL},
+        {"--all", TAKES_ALL, offsetof(struct skm_cli, all), NULL},
+        {"--cgroup", TAKES_CGROUP, offsetof(struct skm_cli, cgroup), "PATH"},
+        {"--id", TAKES_ID, offsetof(struct skm_cli, id), "NAME"},
 };
 
 #define OPTION_COUNT (sizeof(options) / sizeof(*options))
@@ -72,6 +80,21 @@ static const struct verb verbs[] = {
          "               list, inspect, events: what those verbs print with --json\n"
          "               record, journal: files of ended and of running containers\n"
          "Without --kind a text that begins with { is a policy, and any other a size.\n"},
+        {"set", skm_cli_set, "ID", true, "POLICY", TAKES_FORCE, true,
+         "Gives a running container another policy, all of it or nothing. POLICY is\n"
+         "JSON as in " SKM_ANNOTATION_POLICY ", which replaces the whole policy, or a size\n"
+         "alone, which changes the limit and nothing else. @FILE reads a file, - stdin.\n"
+         "Neither the ceilings nor the allow list of the node file bound it.\n"
+         "  --force  memory.max may come below what is in use: reached in steps\n"},
+        {"release", skm_cli_release, "ID", false, NULL, TAKES_ALL, true,
+         "Puts everything back that was changed for a container, or with --all for all,\n"
+         "and lets it go though it runs on: sysctls, the buffers of open sockets, files\n"
+         "of the memory controller. Its record is listed as ended.\n"},
+        {"adopt", skm_cli_adopt, "POLICY", true, NULL, TAKES_CGROUP | TAKES_ID, true,
+         "Gives what no hook has started a policy until its cgroup is empty: a service,\n"
+         "a container of Docker. POLICY is JSON, a size, @FILE or -.\n"
+         "  --cgroup PATH  as /proc/PID/cgroup shows it behind 0::, or whole\n"
+         "  --id NAME      what it is called from here on; the cgroup's name by default\n"},
         {"reclaim", skm_cli_reclaim, "ID", true, "SIZE", 0, true,
          "Reclaims that much of a container's memory, page cache first, in quarters of\n"
          "what is left; stops where the kernel finds no more, where the container's\n"
@@ -89,13 +112,16 @@ static const struct verb verbs[] = {
 
 static const char help_text[] = "Usage: sockmem VERB [OPTION...] [OPERAND]\n"
                                 "\n"
-                                "Shows what socket memory (tcpmem) limits are enforced on this node's containers.\n"
+                                "Shows and changes the socket memory (tcpmem) limits of this node's containers.\n"
                                 "\n"
                                 "  list [--ended]   containers with a policy, or those that have ended\n"
                                 "  inspect ID       is it the sockets, what did sockmem do, and why\n"
                                 "  events [ID]      what happened, oldest first\n"
                                 "  check POLICY     whether a policy is valid (JSON, a size, @FILE or -);\n"
                                 "                   with --kind KIND another document\n"
+                                "  set ID POLICY    gives a running container another policy\n"
+                                "  release ID       puts everything back and lets it go (--all: all of them)\n"
+                                "  adopt POLICY     a policy for what no hook started (--cgroup PATH)\n"
                                 "  reclaim ID SIZE  reclaims memory of a container, page cache first\n"
                                 "  hooks add BUNDLE puts the hook into a bundle's config.json\n"
                                 "  doctor           what this host can enforce, and why not more\n"

@@ -16,13 +16,6 @@
 /* How often it asks how far it has come. */
 #define LOOK_MSEC 100
 
-static enum skm_exit refused(enum skm_cli_asked asked, const struct skm_err *err)
-{
-	if (asked == SKM_ASKED_ABSENT)
-		return skm_cli_fail(SKM_EXIT_NO_ENFORCER, SKM_CLI_ABSENT_TEXT);
-	return skm_cli_fail(skm_cli_is_unknown(err) ? SKM_EXIT_NO_CONTAINER : SKM_EXIT_FAILURE, "%s", err->text);
-}
-
 static enum skm_exit take_size(const char *text, uint64_t *ret)
 {
 	const char *reason = "not a size";
@@ -45,7 +38,7 @@ static enum skm_exit wait_for_end(const char *id, struct skm_report *ret)
 		enum skm_cli_asked asked = skm_cli_ask(SKM_VERB_INSPECT, id, &data, &err);
 
 		if (asked != SKM_ASKED_ANSWERED)
-			return refused(asked, &err);
+			return skm_cli_refused(asked, &err);
 		if (!data || skm_codec_report_parse(data, strlen(data), ret, &err) < 0)
 			return skm_cli_fail(SKM_EXIT_FAILURE, "the enforcer's report: %s", data ? err.text : "nothing came");
 		if (ret->reclaim.end != SKM_RECLAIM_RUNNING)
@@ -96,7 +89,7 @@ enum skm_exit skm_cli_reclaim(const struct skm_cli *cli)
 	request.verb = SKM_VERB_RECLAIM;
 	asked = skm_cli_ask_for(&request, cli->operand, &data, &err);
 	if (asked != SKM_ASKED_ANSWERED)
-		return refused(asked, &err);
+		return skm_cli_refused(asked, &err);
 	status = wait_for_end(cli->operand, report);
 	if (status != SKM_EXIT_OK)
 		return status;

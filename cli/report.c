@@ -29,9 +29,12 @@ static void print_verdict(const struct skm_report *report)
 	uint64_t sock = report->ended ? report->sock_peak_bytes : report->sock_bytes;
 	char bytes[SKM_FORMAT_MAX], limit[SKM_FORMAT_MAX], of_limit[SKM_FORMAT_MAX], max[SKM_FORMAT_MAX], of_max[SKM_FORMAT_MAX];
 
-	printf("%s %s: %s of their limit (%s)", report->ended ? "At their peak its sockets held" : "Its sockets hold",
-	       skm_cli_bytes(sock, bytes), skm_cli_percent(sock, report->limit_bytes, of_limit),
-	       skm_cli_bytes(report->limit_bytes, limit));
+	printf("%s %s", report->ended ? "At their peak its sockets held" : "Its sockets hold", skm_cli_bytes(sock, bytes));
+	if (report->limit_bytes != UINT64_MAX)
+		printf(": %s of their limit (%s)", skm_cli_percent(sock, report->limit_bytes, of_limit),
+		       skm_cli_bytes(report->limit_bytes, limit));
+	else
+		fputs(", and have no limit", stdout);
 	if (report->memory_max_bytes != UINT64_MAX)
 		printf(", %s of memory.max (%s)", skm_cli_percent(sock, report->memory_max_bytes, of_max),
 		       skm_cli_bytes(report->memory_max_bytes, max));
@@ -84,14 +87,12 @@ static void print_number(const char *name, uint64_t value)
 
 static void print_details(const struct skm_report *report)
 {
-	char text[SKM_FORMAT_MAX], size[SKM_SIZE_TEXT_MAX];
+	char text[SKM_FORMAT_MAX];
 
 	fputs("\nDetails\n", stdout);
 	print_text("backend", skm_name_of(&skm_backend_names, report->backend));
 	if (report->why_not_better[0])
 		print_text("not a better one", report->why_not_better);
-	print_text("limit asked for", skm_size_format(&report->policy.tcpmem_limit, size));
-	print_text("mode asked for", skm_name_of(&skm_mode_names, report->policy.mode));
 	print_text("asked by", skm_name_of(&skm_policy_source_names, report->policy.source));
 	print_text("started", skm_cli_time(report->started_realtime_usec, text));
 	print_text("cgroup", report->cgroup);
@@ -104,9 +105,17 @@ static void print_details(const struct skm_report *report)
 	print_number("samples over limit", report->over_limit);
 	print_number("decisions", report->decisions);
 	printf("  %-22s%u kept, %u lost\n", "events", report->events, report->events_lost);
+}
+
+/* v1 writes the largest number of whole pages where there is no limit; none is clearer. */
+static void print_v1_names(const struct skm_report *report)
+{
 	fputs("\nBy their cgroup v1 names (memory.kmem.tcp.*), in bytes\n", stdout);
 	print_number("usage_in_bytes", report->sock_bytes);
-	print_number("limit_in_bytes", report->limit_bytes);
+	if (report->limit_bytes == UINT64_MAX)
+		print_text("limit_in_bytes", "none");
+	else
+		print_number("limit_in_bytes", report->limit_bytes);
 	print_number("max_usage_in_bytes", report->sock_peak_bytes);
 	print_number("failcnt", report->over_limit);
 }
@@ -116,5 +125,23 @@ void skm_cli_print_report(const struct skm_report *report)
 	print_heading(report);
 	print_verdict(report);
 	print_what_was_done(report);
+	skm_cli_print_differences(report);
 	print_details(report);
+	skm_cli_print_policy(report);
+	print_v1_names(report);
+}
+
+void skm_cli_print_in_force(const struct skm_report *report)
+{
+	char bytes[SKM_FORMAT_MAX];
+
+	skm_cli_put(report->id);
+	printf(": limit %s, backend %s", skm_cli_bytes(report->limit_bytes, bytes),
+	       skm_name_of(&skm_backend_names, report->backend));
+	for (unsigned int file = 0; file < SKM_MEMORY_FILES; file++)
+		if (report->in_force[SKM_IN_FORCE_MEMORY + file].set)
+			printf(", %s %s", skm_name_of(&skm_memory_file_names, file),
+			       skm_cli_bytes(report->in_force[SKM_IN_FORCE_MEMORY + file].bytes, bytes));
+	putchar('\n');
+	skm_cli_print_skipped(report, "  not applied: ");
 }

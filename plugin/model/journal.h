@@ -39,7 +39,7 @@ struct skm_journal {
 	char boot_id[40]; /* /proc/sys/kernel/random/boot_id */
 	pid_t pid;
 	uint64_t cgroup_inode, netns_inode;
-	bool by_cgroup; /* adopted with its cgroup by the administrator: it lives as long as that is not empty */
+	bool by_cgroup;    /* adopted with its cgroup by the administrator: it lives as long as that is not empty */
 	char cgroup[4096]; /* path as the host sees it */
 	/* As it was granted: a node file that has changed since does not change it. */
 	struct skm_policy policy;

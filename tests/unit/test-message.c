@@ -36,9 +36,8 @@ static void test_every_verb(void **state)
 	for (unsigned int verb = 0; verb < skm_verb_names.count; verb++) {
 		struct skm_request request = SKM_REQUEST_INIT, back = SKM_REQUEST_INIT;
 		cleanup_free char *text = NULL;
-		bool needs_id =
-		        verb == SKM_VERB_REGISTER || verb == SKM_VERB_RELEASE || verb == SKM_VERB_INSPECT || verb == SKM_VERB_SET ||
-		        verb == SKM_VERB_RECLAIM;
+		bool needs_id = verb == SKM_VERB_REGISTER || verb == SKM_VERB_RELEASE || verb == SKM_VERB_INSPECT ||
+		                verb == SKM_VERB_SET || verb == SKM_VERB_RECLAIM;
 		struct skm_err err = SKM_ERR_INIT;
 
 		request.verb = verb;
