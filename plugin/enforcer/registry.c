@@ -339,6 +339,13 @@ const struct skm_report *skm_registry_report(const struct skm_container *contain
 	return &container->report;
 }
 
+void skm_registry_refresh(struct skm_registry *registry, const struct skm_container *container)
+{
+	for (struct skm_container *c = registry->first; c; c = c->next)
+		if (c == container)
+			skm_memory_refresh(c);
+}
+
 uint32_t skm_registry_event_count(const struct skm_container *container)
 {
 	return container->events.count;

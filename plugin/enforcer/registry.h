@@ -64,6 +64,9 @@ uint32_t skm_registry_count(const struct skm_registry *registry);
 const struct skm_container *skm_registry_first(const struct skm_registry *registry);
 const struct skm_container *skm_registry_next(const struct skm_container *container);
 const struct skm_report *skm_registry_report(const struct skm_container *container);
+
+/* Brings what is not sampled in a report up to date, for who asks for it: protection, memory.max. */
+void skm_registry_refresh(struct skm_registry *registry, const struct skm_container *container);
 uint32_t skm_registry_event_count(const struct skm_container *container);
 const struct skm_event *skm_registry_event(const struct skm_container *container, uint32_t i);
 
