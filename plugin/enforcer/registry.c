@@ -339,13 +339,6 @@ const struct skm_report *skm_registry_report(const struct skm_container *contain
 	return &container->report;
 }
 
-void skm_registry_refresh(struct skm_registry *registry, const struct skm_container *container)
-{
-	for (struct skm_container *c = registry->first; c; c = c->next)
-		if (c == container)
-			skm_memory_refresh(c);
-}
-
 uint32_t skm_registry_event_count(const struct skm_container *container)
 {
 	return container->events.count;
@@ -393,8 +386,10 @@ void skm_registry_refresh(struct skm_registry *registry, const struct skm_contai
 {
 	struct skm_container *c = own(registry, container);
 
-	if (c)
-		skm_reclaim_refresh(c);
+	if (!c)
+		return;
+	skm_reclaim_refresh(c);
+	skm_memory_refresh(c);
 }
 
 int skm_registry_reclaim(struct skm_registry *registry, const char *id, uint64_t bytes, struct skm_err *err)

@@ -65,8 +65,6 @@ const struct skm_container *skm_registry_first(const struct skm_registry *regist
 const struct skm_container *skm_registry_next(const struct skm_container *container);
 const struct skm_report *skm_registry_report(const struct skm_container *container);
 
-/* Brings what is not sampled in a report up to date, for who asks for it: protection, memory.max. */
-void skm_registry_refresh(struct skm_registry *registry, const struct skm_container *container);
 uint32_t skm_registry_event_count(const struct skm_container *container);
 const struct skm_event *skm_registry_event(const struct skm_container *container, uint32_t i);
 
@@ -74,7 +72,8 @@ const struct skm_event *skm_registry_event(const struct skm_container *container
  * Returns NULL with err: ENOENT, or EEXIST where several begin so (two are named). */
 const struct skm_container *skm_registry_find(const struct skm_registry *registry, const char *id, struct skm_err *err);
 
-/* Takes into the container's report what work under way has come to by now. */
+/* Takes into the container's report, for who asks, what work under way has come to by now and what is not sampled: the
+ * protection, memory.max. */
 void skm_registry_refresh(struct skm_registry *registry, const struct skm_container *container);
 
 /* Begins to reclaim that much of the container's memory; its report says how it goes. Returns 0; -ENOENT where there is no such
