@@ -104,7 +104,14 @@ static int give_job(struct skm_worker *worker, const struct skm_worker_order *or
 int skm_actuate_worker_squeeze(struct skm_worker *worker, uint32_t above_bytes, uint32_t rcvbuf_bytes, struct skm_err *err)
 {
 	const struct skm_worker_order order = {
-	        .kind = SKM_ORDER_SQUEEZE, .above_bytes = above_bytes, .rcvbuf_bytes = rcvbuf_bytes};
+	        .kind = SKM_ORDER_SQUEEZE, .above_bytes = above_bytes, .rcvbuf_bytes = rcvbuf_bytes, .shared = worker->shared};
+
+	return give_job(worker, &order, -1, err);
+}
+
+int skm_actuate_worker_count(struct skm_worker *worker, struct skm_err *err)
+{
+	const struct skm_worker_order order = {.kind = SKM_ORDER_COUNT, .shared = worker->shared};
 
 	return give_job(worker, &order, -1, err);
 }

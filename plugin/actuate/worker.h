@@ -17,13 +17,15 @@
 
 #define SKM_WORKER_BATCH 64
 
-enum skm_worker_job { SKM_WORKER_SQUEEZE, SKM_WORKER_RESTORE };
+enum skm_worker_job { SKM_WORKER_SQUEEZE, SKM_WORKER_RESTORE, SKM_WORKER_COUNT };
 
 struct skm_worker {
-	pid_t pid;      /* 0: not started */
-	int pidfd;      /* readable when it has ended */
-	int fd;         /* SOCK_SEQPACKET, non-blocking: poll for input, then skm_actuate_worker_receive */
-	bool busy;      /* a job is under way */
+	pid_t pid;   /* 0: not started */
+	int pidfd;   /* readable when it has ended */
+	int fd;      /* SOCK_SEQPACKET, non-blocking: poll for input, then skm_actuate_worker_receive */
+	bool busy;   /* a job is under way */
+	bool shared; /* set by the caller: others' sockets are in the namespace too, so that SQUEEZE and COUNT look only at those
+	                that were made in the cgroup or below it (accepted ones where their listener was) */
 	uint32_t batch; /* of the last BASELINES: what go answers */
 };
 
@@ -49,6 +51,9 @@ int skm_actuate_worker_squeeze(struct skm_worker *worker, uint32_t above_bytes, 
 int skm_actuate_worker_restore(struct skm_worker *worker, const struct skm_socket_baseline *sockets, uint32_t count,
                                struct skm_err *err);
 
+/* Asks how many sockets there are (not listening): DONE says it. Reads alone. Same results as above. */
+int skm_actuate_worker_count(struct skm_worker *worker, struct skm_err *err);
+
 /* What the worker said. */
 enum skm_worker_news { SKM_NEWS_NOTHING, SKM_NEWS_BASELINES, SKM_NEWS_DONE, SKM_NEWS_GONE };
 struct skm_worker_message {
@@ -57,6 +62,7 @@ struct skm_worker_message {
 	uint32_t count; /* BASELINES: in sockets[] */
 	struct skm_socket_baseline sockets[SKM_WORKER_BATCH];
 	/* DONE: */
+	uint32_t total;                  /* sockets there are; of a shared namespace, those of the cgroup */
 	uint32_t found, changed, failed; /* sockets above the cap (all of them); set; refused by the kernel */
 	uint32_t unreachable;            /* above the cap and held by no process that was found: in the accept queue, orphaned,
 	                                    held by another cgroup, or by a thread with descriptors of its own (CLONE_FILES) */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "actuate/worker_jobs.h"
 
+#include "actuate/cgroup_ids.h"
 #include "actuate/fd_scan.h"
 #include "actuate/socket_buffer.h"
 #include "base/cleanup.h"
@@ -145,8 +146,24 @@ static size_t find_holders(const struct skm_worker_child *child, struct skm_held
 	return kept;
 }
 
+/* The sockets of the namespace, or of a shared one those of the cgroup. */
+static int dump(const struct skm_worker_child *child, bool shared, struct skm_diag_socket **ret, size_t *ret_count,
+                struct skm_err *err)
+{
+	cleanup_free uint64_t *ids = NULL;
+	struct skm_diag_cgroups only = {0};
+	int r;
+
+	if (!shared)
+		return skm_probe_sock_diag(NULL, ret, ret_count, err);
+	r = skm_actuate_cgroup_ids(child->cgroup, &ids, &only.count, err);
+	only.ids = ids;
+	return r < 0 ? r : skm_probe_sock_diag(&only, ret, ret_count, err);
+}
+
 /* Which sockets of a dump a job is about. */
 struct choice {
+	bool shared;
 	uint32_t above_bytes;                      /* SQUEEZE */
 	const struct skm_socket_baseline *restore; /* RESTORE: sorted by cookie; else NULL */
 	size_t restore_count;
@@ -165,10 +182,11 @@ static int choose(struct skm_worker_child *child, const struct choice *choice, s
 	cleanup_free struct skm_diag_socket *sockets = NULL;
 	struct skm_held_socket *held;
 	size_t count, held_count = 0;
-	int r = skm_probe_sock_diag(NULL, &sockets, &count, err);
+	int r = dump(child, choice->shared, &sockets, &count, err);
 
 	if (r < 0)
 		return r;
+	done->total = (uint32_t)count;
 	tidy_writes(child, sockets, count);
 	held = calloc(count + 1, sizeof(*held));
 	if (!held)
@@ -286,7 +304,7 @@ void skm_actuate_job_squeeze(struct skm_worker_child *child, const struct skm_wo
                              struct skm_worker_message *done)
 {
 	cleanup_free struct skm_held_socket *held = NULL;
-	const struct choice choice = {.above_bytes = order->above_bytes};
+	const struct choice choice = {.above_bytes = order->above_bytes, .shared = order->shared};
 	struct skm_err err = SKM_ERR_INIT;
 	size_t count = 0;
 	int r = choose(child, &choice, &held, &count, done, &err);
@@ -298,6 +316,18 @@ void skm_actuate_job_squeeze(struct skm_worker_child *child, const struct skm_wo
 	}
 	if (r < 0)
 		skm_worker_note_trouble(done, &err);
+}
+
+void skm_actuate_job_count(struct skm_worker_child *child, const struct skm_worker_order *order, struct skm_worker_message *done)
+{
+	cleanup_free struct skm_diag_socket *sockets = NULL;
+	struct skm_err err = SKM_ERR_INIT;
+	size_t count;
+
+	if (dump(child, order->shared, &sockets, &count, &err) < 0)
+		skm_worker_note_trouble(done, &err);
+	else
+		done->total = (uint32_t)count;
 }
 
 /* Takes, sets and lets go of one socket. */

@@ -33,6 +33,8 @@ static inline void skm_worker_note_trouble(struct skm_worker_message *done, cons
 void skm_actuate_job_squeeze(struct skm_worker_child *child, const struct skm_worker_order *order,
                              struct skm_worker_message *done);
 
+void skm_actuate_job_count(struct skm_worker_child *child, const struct skm_worker_order *order, struct skm_worker_message *done);
+
 /* sockets: sorted by this function. */
 void skm_actuate_job_restore(struct skm_worker_child *child, struct skm_socket_baseline *sockets, size_t count,
                              struct skm_worker_message *done);

@@ -112,6 +112,13 @@ static void run_restore(struct skm_worker_child *child, uint32_t count, int list
 	skm_actuate_job_restore(child, sockets, count, done);
 }
 
+static enum skm_worker_job job_of(enum skm_worker_order_kind kind)
+{
+	if (kind == SKM_ORDER_COUNT)
+		return SKM_WORKER_COUNT;
+	return kind == SKM_ORDER_RESTORE ? SKM_WORKER_RESTORE : SKM_WORKER_SQUEEZE;
+}
+
 /* fd: the list of a RESTORE, consumed; else -1. */
 static void run_order(struct skm_worker_child *child, const struct skm_worker_order *order, int fd, const struct skm_err *setup)
 {
@@ -121,12 +128,14 @@ static void run_order(struct skm_worker_child *child, const struct skm_worker_or
 
 	if (order->kind == SKM_ORDER_GO)
 		return; /* late: the job it was for has ended */
-	done->job = order->kind == SKM_ORDER_RESTORE ? SKM_WORKER_RESTORE : SKM_WORKER_SQUEEZE;
+	done->job = job_of(order->kind);
 	if (setup->code != 0) {
 		skm_worker_note_trouble(done, setup);
 		skm_close_fd(&fd);
 	} else if (order->kind == SKM_ORDER_RESTORE) {
 		run_restore(child, order->count, fd, done);
+	} else if (order->kind == SKM_ORDER_COUNT) {
+		skm_actuate_job_count(child, order, done);
 	} else {
 		skm_actuate_job_squeeze(child, order, done);
 	}

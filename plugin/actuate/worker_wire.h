@@ -6,13 +6,14 @@
 
 #include "actuate/worker.h"
 
-enum skm_worker_order_kind { SKM_ORDER_SQUEEZE, SKM_ORDER_RESTORE, SKM_ORDER_GO };
+enum skm_worker_order_kind { SKM_ORDER_SQUEEZE, SKM_ORDER_RESTORE, SKM_ORDER_COUNT, SKM_ORDER_GO };
 
 /* Enforcer to worker. RESTORE carries a memfd with `count` struct skm_socket_baseline: there may be thousands, more than one
  * message takes. */
 struct skm_worker_order {
 	enum skm_worker_order_kind kind;
 	uint32_t above_bytes, rcvbuf_bytes; /* SQUEEZE */
+	bool shared;                        /* SQUEEZE, COUNT */
 	uint32_t count;                     /* RESTORE */
 	uint32_t batch;                     /* GO: of the BASELINES it answers; one that comes late is for no other */
 };

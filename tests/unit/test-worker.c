@@ -2,6 +2,8 @@
 /* The socket worker: which sockets it sets, to what, and what it gives back. */
 #include "worker-stage.h"
 
+#include "probe/process.h"
+
 static void test_squeeze_and_restore(void **state)
 {
 	struct skm_worker_message baselines, done;
@@ -248,9 +250,62 @@ static void test_restore_of_what_is_gone(void **state)
 	close_connection(&pair);
 }
 
+static struct skm_worker_message count(void)
+{
+	struct skm_err err = SKM_ERR_INIT;
+
+	if (skm_actuate_worker_count(&test.worker, &err) != 0)
+		fail_msg("%s", err.text);
+	return expect(SKM_NEWS_DONE);
+}
+
+/* In a namespace with others' sockets those count that were made in the cgroup; the stage's is none that a socket was made in. */
+static void test_others_sockets_are_not_ours(void **state)
+{
+	struct connection pair = make_connection();
+	uint32_t before = option(pair.server, SO_RCVBUF);
+	struct skm_worker_message done = count();
+
+	(void)state;
+	assert_int_equal(done.job, SKM_WORKER_COUNT);
+	assert_int_equal(done.total, 2);
+	assert_string_equal(done.trouble, "");
+	start_program(0, "cgroup.procs");
+	test.worker.shared = true;
+	assert_int_equal(count().total, 0);
+	order_squeeze(ABOVE, TARGET);
+	done = expect(SKM_NEWS_DONE);
+	assert_true(done.found == 0 && done.total == 0 && done.unreachable == 0);
+	assert_int_equal(option(pair.server, SO_RCVBUF), before);
+	close_connection(&pair);
+}
+
+/* The same with the cgroup that this test is in, where the machine has cgroup v2. */
+static void test_own_sockets_are_ours(void **state)
+{
+	struct connection pair = make_connection();
+	struct skm_process_fds fds;
+
+	(void)state;
+	if (skm_probe_process_open(getpid(), &fds, NULL) == 0) {
+		skm_actuate_worker_stop(&test.worker);
+		assert_int_equal(skm_actuate_worker_start(&test.worker, fds.cgroup, test.netns, NULL), 0);
+		test.worker.shared = true;
+		assert_int_equal(count().total, 2);
+		close(fds.cgroup);
+		close(fds.netns);
+		close(fds.pidfd);
+	} else {
+		print_message("no cgroup v2 here: not tested\n");
+	}
+	close_connection(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        with_worker(test_others_sockets_are_not_ours),
+	        with_worker(test_own_sockets_are_ours),
 	        with_worker(test_squeeze_and_restore),
 	        with_worker(test_locks_of_the_program),
 	        with_worker(test_program_sets_its_own_meanwhile),
