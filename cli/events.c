@@ -28,7 +28,7 @@ static enum skm_exit print_table(const struct skm_event_list *list)
 		skm_table_add(table, (const char *[]){skm_cli_time(event->realtime_usec, when), list->events[i].id,
 		                                      skm_name_of(&skm_event_kind_names, event->kind),
 		                                      skm_name_of(&skm_step_names, event->step),
-		                                      skm_cli_bytes(event->sock_bytes, sock), event->text});
+		                                      skm_cli_sock(event->sock_bytes, sock), event->text});
 	}
 	r = skm_table_print(table, stdout, skm_table_terminal_width());
 	skm_table_free(table);
@@ -46,7 +46,7 @@ static enum skm_exit print_line(const struct skm_cli *cli, const struct skm_tagg
 	printf("%s  ", skm_cli_time(event->realtime_usec, when));
 	skm_cli_put(one->id);
 	printf("  %-13s  %-7s  %10s  ", skm_name_of(&skm_event_kind_names, event->kind),
-	       skm_name_of(&skm_step_names, event->step), skm_cli_bytes(event->sock_bytes, sock));
+	       skm_name_of(&skm_step_names, event->step), skm_cli_sock(event->sock_bytes, sock));
 	skm_cli_put(event->text);
 	putchar('\n');
 	return SKM_EXIT_OK;

@@ -2,13 +2,14 @@
 #include "format.h"
 
 #include "base/units.h"
+#include "model/report.h"
 
 #include <stdio.h>
 #include <time.h>
 
 const char *skm_cli_percent(uint64_t part, uint64_t whole, char buffer[SKM_FORMAT_MAX])
 {
-	if (whole == 0 || whole == UINT64_MAX)
+	if (whole == 0 || whole == UINT64_MAX || part == UINT64_MAX)
 		snprintf(buffer, SKM_FORMAT_MAX, "-");
 	else
 		snprintf(buffer, SKM_FORMAT_MAX, "%.1f %%", 100.0 * (double)part / (double)whole);
@@ -17,7 +18,7 @@ const char *skm_cli_percent(uint64_t part, uint64_t whole, char buffer[SKM_FORMA
 
 const char *skm_cli_percent_short(uint64_t part, uint64_t whole, char buffer[SKM_FORMAT_MAX])
 {
-	if (whole == 0 || whole == UINT64_MAX)
+	if (whole == 0 || whole == UINT64_MAX || part == UINT64_MAX)
 		snprintf(buffer, SKM_FORMAT_MAX, "-");
 	else
 		snprintf(buffer, SKM_FORMAT_MAX, "%.0f%%", 100.0 * (double)part / (double)whole);
@@ -65,5 +66,13 @@ const char *skm_cli_bytes(uint64_t bytes, char buffer[SKM_FORMAT_MAX])
 	char text[SKM_SIZE_TEXT_MAX];
 
 	snprintf(buffer, SKM_FORMAT_MAX, "%s", bytes == UINT64_MAX ? "none" : skm_bytes_human(bytes, text));
+	return buffer;
+}
+
+const char *skm_cli_sock(uint64_t bytes, char buffer[SKM_FORMAT_MAX])
+{
+	if (bytes != SKM_SOCK_UNKNOWN)
+		return skm_cli_bytes(bytes, buffer);
+	snprintf(buffer, SKM_FORMAT_MAX, "unknown");
 	return buffer;
 }

@@ -7,7 +7,7 @@
 
 #define SKM_FORMAT_MAX 48
 
-/* "97.5 %"; "-" where whole is 0 or UINT64_MAX (no limit). Each returns its buffer. */
+/* "97.5 %"; "-" where whole is 0 or UINT64_MAX (no limit), or part is (not known). Each returns its buffer. */
 const char *skm_cli_percent(uint64_t part, uint64_t whole, char buffer[SKM_FORMAT_MAX]);
 
 /* The same for a narrow column: "98%". */
@@ -21,6 +21,9 @@ const char *skm_cli_age(uint64_t since_realtime_usec, uint64_t now_realtime_usec
 
 /* "2025-06-01 12:00:03.123", local time. */
 const char *skm_cli_time(uint64_t realtime_usec, char buffer[SKM_FORMAT_MAX]);
+
+/* What sockets hold: "32 MiB"; "unknown" for SKM_SOCK_UNKNOWN. */
+const char *skm_cli_sock(uint64_t bytes, char buffer[SKM_FORMAT_MAX]);
 
 /* "32 MiB"; "none" for UINT64_MAX. */
 const char *skm_cli_bytes(uint64_t bytes, char buffer[SKM_FORMAT_MAX]);

@@ -18,8 +18,9 @@ static int most_sock_first(const void *a, const void *b)
 {
 	const struct skm_report *one = *(const struct skm_report *const *)a, *other = *(const struct skm_report *const *)b;
 
+	/* what is not known comes last: the number that stands for it wraps to 0 */
 	if (one->sock_bytes != other->sock_bytes)
-		return one->sock_bytes < other->sock_bytes ? 1 : -1;
+		return one->sock_bytes + 1 < other->sock_bytes + 1 ? 1 : -1;
 	return strcmp(one->id, other->id);
 }
 
@@ -33,10 +34,10 @@ static void add_live(struct skm_table *table, const struct skm_report *report, u
 	                             report->id,
 	                             skm_name_of(&skm_backend_names, report->backend),
 	                             skm_name_of(&skm_step_names, report->decision.step),
-	                             skm_cli_bytes(report->sock_bytes, sock),
+	                             skm_cli_sock(report->sock_bytes, sock),
 	                             skm_cli_bytes(report->limit_bytes, limit),
 	                             skm_cli_percent_short(report->sock_bytes, report->limit_bytes, percent),
-	                             skm_cli_bytes(report->sock_peak_bytes, peak),
+	                             skm_cli_sock(report->sock_peak_bytes, peak),
 	                             sockets,
 	                             skm_cli_age(report->started_realtime_usec, now, age),
 	                     });
@@ -51,7 +52,7 @@ static void add_ended(struct skm_table *table, const struct skm_report *report, 
 	skm_table_add(table, (const char *[]){
 	                             report->id,
 	                             skm_name_of(&skm_backend_names, report->backend),
-	                             skm_cli_bytes(report->sock_peak_bytes, peak),
+	                             skm_cli_sock(report->sock_peak_bytes, peak),
 	                             skm_cli_bytes(report->limit_bytes, limit),
 	                             skm_cli_percent_short(report->sock_peak_bytes, report->limit_bytes, percent),
 	                             skm_cli_duration(report->throttled_usec, throttled),

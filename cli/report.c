@@ -27,15 +27,24 @@ static void print_heading(const struct skm_report *report)
 static void print_verdict(const struct skm_report *report)
 {
 	uint64_t sock = report->ended ? report->sock_peak_bytes : report->sock_bytes;
+	const char *pod = report->policy.scope == SKM_SCOPE_POD ? "pod's " : "";
 	char bytes[SKM_FORMAT_MAX], limit[SKM_FORMAT_MAX], of_limit[SKM_FORMAT_MAX], max[SKM_FORMAT_MAX], of_max[SKM_FORMAT_MAX];
 
-	printf("%s %s", report->ended ? "At their peak its sockets held" : "Its sockets hold", skm_cli_bytes(sock, bytes));
+	if (sock == SKM_SOCK_UNKNOWN) {
+		fputs("What its sockets hold is not known: the kernel does not count it.\n", stdout);
+		return;
+	}
+	if (report->ended)
+		printf("At their peak its %ssockets held %s", pod, skm_cli_bytes(sock, bytes));
+	else
+		printf("Its %ssockets hold %s", pod, skm_cli_bytes(sock, bytes));
 	if (report->limit_bytes != UINT64_MAX)
 		printf(": %s of their limit (%s)", skm_cli_percent(sock, report->limit_bytes, of_limit),
 		       skm_cli_bytes(report->limit_bytes, limit));
 	else
 		fputs(", and have no limit", stdout);
-	if (report->memory_max_bytes != UINT64_MAX)
+	/* memory.max is the container's own */
+	if (report->memory_max_bytes != UINT64_MAX && !*pod)
 		printf(", %s of memory.max (%s)", skm_cli_percent(sock, report->memory_max_bytes, of_max),
 		       skm_cli_bytes(report->memory_max_bytes, max));
 	fputs(".\n", stdout);
@@ -85,6 +94,22 @@ static void print_number(const char *name, uint64_t value)
 	printf("  %-22s%llu\n", name, (ull)value);
 }
 
+/* In bytes, for a line that has no unit. */
+static void print_sock(const char *name, uint64_t bytes)
+{
+	if (bytes == SKM_SOCK_UNKNOWN)
+		print_text(name, "unknown");
+	else
+		print_number(name, bytes);
+}
+
+static void print_outside(const struct skm_report *report)
+{
+	if (report->outside_processes > 0)
+		printf("Processes of it outside its cgroup: %u. What their sockets hold is counted elsewhere.\n",
+		       report->outside_processes);
+}
+
 static void print_details(const struct skm_report *report)
 {
 	char text[SKM_FORMAT_MAX];
@@ -98,7 +123,7 @@ static void print_details(const struct skm_report *report)
 	print_text("cgroup", report->cgroup);
 	print_text("memory.current", skm_cli_bytes(report->current_bytes, text));
 	print_text("memory.max", skm_cli_bytes(report->memory_max_bytes, text));
-	print_text("peak, as sampled", skm_cli_bytes(report->sock_peak_bytes, text));
+	print_text("peak, as sampled", skm_cli_sock(report->sock_peak_bytes, text));
 	print_number("TCP sockets", report->sockets);
 	print_number("samples", report->samples);
 	print_number("memory.stat reads", report->stat_reads);
@@ -111,12 +136,12 @@ static void print_details(const struct skm_report *report)
 static void print_v1_names(const struct skm_report *report)
 {
 	fputs("\nBy their cgroup v1 names (memory.kmem.tcp.*), in bytes\n", stdout);
-	print_number("usage_in_bytes", report->sock_bytes);
+	print_sock("usage_in_bytes", report->sock_bytes);
 	if (report->limit_bytes == UINT64_MAX)
 		print_text("limit_in_bytes", "none");
 	else
 		print_number("limit_in_bytes", report->limit_bytes);
-	print_number("max_usage_in_bytes", report->sock_peak_bytes);
+	print_sock("max_usage_in_bytes", report->sock_peak_bytes);
 	print_number("failcnt", report->over_limit);
 }
 
@@ -126,6 +151,7 @@ void skm_cli_print_report(const struct skm_report *report)
 	print_verdict(report);
 	print_what_was_done(report);
 	skm_cli_print_differences(report);
+	print_outside(report);
 	print_details(report);
 	skm_cli_print_policy(report);
 	print_v1_names(report);

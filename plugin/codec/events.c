@@ -10,7 +10,7 @@
 #define EVENT_FIELDS(type, member)                                                                                               \
 	SKM_U64("realtime_usec", type, member realtime_usec), SKM_WORD("kind", type, member kind, skm_event_kind_names),         \
 	        SKM_WORD("step", type, member step, skm_step_names), SKM_WORD("reason", type, member reason, skm_reason_names),  \
-	        SKM_U64("sock_bytes", type, member sock_bytes),                                                                  \
+	        SKM_U64_OR_NULL("sock_bytes", type, member sock_bytes, SKM_SOCK_UNKNOWN),                                        \
 	        SKM_U64_OR_NULL("limit_bytes", type, member limit_bytes, UINT64_MAX),                                            \
 	        SKM_U64_OR_NULL("fair_cap_bytes", type, member fair_cap_bytes, UINT64_MAX),                                      \
 	        SKM_U32("sockets", type, member sockets), SKM_TEXT("text", type, member text)

@@ -7,7 +7,7 @@
 #include "control/budget.h"
 #include "enforcer/grant.h"
 #include "enforcer/registry.h"
-#include "enforcer/skipped.h"
+#include "enforcer/topology.h"
 #include "probe/process.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ void skm_container_tell(struct skm_container *container, enum skm_event_kind kin
 }
 
 /* What `auto` becomes on this host, and whether that can hold the limit. */
-static int resolve_backend(const struct skm_host *host, uint64_t netns_inode, struct skm_report *report, struct skm_err *err)
+static int resolve_backend(const struct skm_host *host, struct skm_report *report, struct skm_err *err)
 {
 	char buffer[SKM_ERR_TEXT_MAX];
 	const char *refusal = skm_probe_host_soft_refusal(host, report->limit_bytes, buffer, sizeof(buffer));
@@ -69,11 +69,6 @@ static int resolve_backend(const struct skm_host *host, uint64_t netns_inode, st
 	snprintf(report->why_not_better, sizeof(report->why_not_better), "%s", skm_probe_host_hard_refusal(host));
 	if (refusal)
 		return skm_err_set(err, EOPNOTSUPP, "%s", refusal);
-	if (netns_inode == host->netns_inode)
-		return skm_err_set(
-		        err, EOPNOTSUPP,
-		        "the container shares the host's network namespace, whose sysctls sockmem never writes; give it one "
-		        "of its own, or mode observe");
 	return 0;
 }
 
@@ -129,18 +124,6 @@ static int read_identity(struct skm_container *container, const struct skm_reque
 	return 0;
 }
 
-/* What the policy lets us do to this container. */
-static void choose_actuators(struct skm_container *container)
-{
-	const struct skm_throttle *throttle = &container->report.policy.throttle;
-	bool tcp = throttle->protocols & UINT32_C(1) << SKM_PROTOCOL_TCP;
-	bool soft = container->report.backend == SKM_BACKEND_SOFT;
-
-	container->writes_sysctls = soft && tcp && throttle->sysctl;
-	container->squeezes = soft && tcp && throttle->sockets;
-	skm_skipped_list_policy(container);
-}
-
 /* EINVAL is for a policy that is wrong in itself; what a probe cannot make sense of is this host's. */
 static int blame_host(int r, struct skm_err *err)
 {
@@ -154,11 +137,11 @@ static int blame_host(int r, struct skm_err *err)
 int skm_container_resolve(struct skm_container *container, struct skm_err *err)
 {
 	const struct skm_host *host = skm_registry_host(container->registry);
-	int r = resolve_backend(host, container->journal.netns_inode, &container->report, err);
+	int r = resolve_backend(host, &container->report, err);
 
 	if (r < 0)
 		return r;
-	choose_actuators(container);
+	skm_topology_choose_actuators(container);
 	/* one that is being opened has no group yet, and joins it afterwards */
 	return container->group ? blame_host(skm_netns_group_update(container, err), err) : 0;
 }
@@ -187,7 +170,7 @@ static int take_grant(struct skm_container *container, const struct skm_request 
 static int open_files(struct skm_container *container, const struct skm_request *request, const struct skm_grant *grant,
                       bool sized, struct skm_err *err)
 {
-	int r = skm_probe_memcg_open(request->fds[SKM_FD_CGROUP], &container->memcg, err);
+	int r = skm_topology_open(container, request->fds[SKM_FD_CGROUP], grant->policy.scope, err);
 
 	if (r == 0)
 		r = skm_probe_memcg_oom_kills(&container->memcg, &container->oom_kills_before, err);
@@ -213,7 +196,7 @@ int skm_container_open(struct skm_registry *registry, struct skm_request *reques
 	if (!container)
 		return skm_err_set(err, ENOMEM, "out of memory");
 	container->registry = registry;
-	container->memcg = SKM_MEMCG_INIT;
+	container->memcg = container->pod = SKM_MEMCG_INIT;
 	container->squeezer.worker = SKM_WORKER_INIT;
 	container->pressure = SKM_PRESSURE_GAUGE_INIT;
 	container->report.decision.fair_cap_bytes = UINT64_MAX;
@@ -244,6 +227,7 @@ void skm_container_free(struct skm_container *container)
 	skm_pressure_close(container);
 	skm_actuate_worker_stop(&container->squeezer.worker);
 	skm_probe_memcg_close(&container->memcg);
+	skm_probe_memcg_close(&container->pod);
 	skm_netns_group_leave(container);
 	for (int i = 0; i < SKM_FD_COUNT; i++)
 		skm_close_fd(&container->fds[i]);

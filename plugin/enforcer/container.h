@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "control/ladder.h"
 #include "control/pace.h"
+#include "enforcer/census.h"
 #include "enforcer/events.h"
 #include "enforcer/memory.h"
 #include "enforcer/netns_group.h"
@@ -46,9 +47,10 @@ struct skm_container {
 	char journal_name[SKM_JOURNAL_NAME_MAX]; /* file names hold numbers only, never the id */
 
 	int fds[SKM_FD_COUNT];
-	struct skm_memcg memcg;
+	struct skm_memcg memcg;        /* the container's own */
+	struct skm_memcg pod;          /* scope pod: the one above it, whose sockets are limited; else closed */
 	struct skm_netns_group *group; /* of its network namespace */
-	uint64_t governed_inode;       /* of the cgroup that memcg is */
+	uint64_t governed_inode;       /* of the cgroup whose sockets are limited */
 	struct skm_watch pid_watch, oom_watch;
 	uint64_t oom_kills_before;
 	bool init_ended; /* the pidfd has said so; the cgroup may still hold others */
@@ -65,6 +67,8 @@ struct skm_container {
 	struct skm_pace pace;
 	uint64_t next_full_usec, next_tripwire_usec;
 	struct skm_squeezer squeezer;
+	struct skm_census census;
+	uint64_t next_outside_usec;
 	struct skm_pressure_gauge pressure;
 	struct skm_reclaimer reclaimer;
 	struct skm_memory memory;

@@ -80,6 +80,7 @@ void skm_registry_end(struct skm_registry *registry, struct skm_container *conta
 	struct skm_err err = SKM_ERR_INIT;
 
 	skm_sampler_check_oom(container);
+	skm_squeeze_hand_over(container);
 	skm_registry_put_back(container);
 	container->report.ended = true;
 	container->report.ended_realtime_usec = skm_realtime_usec();

@@ -5,6 +5,7 @@
 #include "enforcer/apply.h"
 #include "enforcer/registry.h"
 #include "enforcer/squeeze.h"
+#include "enforcer/topology.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -42,16 +43,29 @@ void skm_sampler_check_oom(struct skm_container *container)
 
 static int take_sample(struct skm_container *container, struct skm_sample *ret, struct skm_err *err)
 {
+	const struct skm_memcg *governed = skm_topology_governed(container);
 	struct skm_sample sample = {.when_usec = skm_now_usec()};
-	int r = skm_probe_memcg_sock(&container->memcg, &sample.sock_bytes, err);
+	int r = skm_probe_memcg_sock(governed, &sample.sock_bytes, err);
 
 	if (r == 0)
-		r = skm_probe_memcg_current(&container->memcg, &sample.current_bytes, err);
+		r = skm_probe_memcg_current(governed, &sample.current_bytes, err);
 	if (r == 0)
-		r = skm_probe_netns_tcp_in_use(&container->group->netns, &sample.sockets, err);
+		r = skm_census_read(container, &sample.sockets, err);
 	if (r == 0)
 		*ret = sample;
 	return r;
+}
+
+/* The report's figures of memory are the container's own, whosever sockets the limit is on. */
+static void keep_current(struct skm_container *container, uint64_t governed_bytes)
+{
+	struct skm_report *report = &container->report;
+
+	if (container->pod.dir < 0)
+		report->current_bytes = governed_bytes;
+	else
+		SKM_IGNORE(skm_probe_memcg_current(&container->memcg, &report->current_bytes, NULL) <
+		           0); /* then the last known */
 }
 
 static void keep_figures(struct skm_container *container, const struct skm_sample *sample, uint64_t elapsed_usec)
@@ -61,9 +75,11 @@ static void keep_figures(struct skm_container *container, const struct skm_sampl
 	report->samples++;
 	report->stat_reads++;
 	report->sock_bytes = sample->sock_bytes;
-	report->current_bytes = sample->current_bytes;
 	report->sockets = sample->sockets;
-	if (sample->sock_bytes > report->sock_peak_bytes)
+	keep_current(container, sample->current_bytes);
+	if (skm_registry_host(container->registry)->nosocket)
+		report->sock_bytes = report->sock_peak_bytes = SKM_SOCK_UNKNOWN;
+	else if (sample->sock_bytes > report->sock_peak_bytes)
 		report->sock_peak_bytes = sample->sock_bytes;
 	if (sample->sock_bytes > report->limit_bytes)
 		report->over_limit++;
@@ -90,7 +106,7 @@ static void decide(struct skm_container *container, const struct skm_sample *sam
 static struct skm_pace_question pace_question(const struct skm_container *container, uint32_t containers)
 {
 	const struct skm_report *report = &container->report;
-	uint64_t each = container->writes_sysctls ? container->ladder.decision.targets.rmem_max_bytes : 0;
+	uint64_t each = container->is_writer ? container->ladder.decision.targets.rmem_max_bytes : 0;
 
 	if (each == 0)
 		each = container->ladder_config.rmem_max_baseline_bytes;
@@ -121,10 +137,8 @@ static int full_look(struct skm_container *container, uint32_t containers, struc
 	if (container->report.backend != SKM_BACKEND_NONE)
 		decide(container, &sample);
 	skm_apply_netns(container);
-	if (container->squeezes)
-		skm_squeeze_run(container, sample.when_usec);
-	else
-		skm_squeeze_give_back(container, sample.when_usec);
+	skm_squeeze_run(container, sample.when_usec);
+	skm_topology_check_outside(container, skm_now_usec(), containers);
 	if (container->report.backend != SKM_BACKEND_OBSERVE)
 		skm_reclaim_run(container, sample.when_usec);
 	question = pace_question(container, containers);
@@ -141,13 +155,13 @@ static int tripwire_look(struct skm_container *container, uint64_t now_usec, uin
 {
 	struct skm_pace_question question = pace_question(container, containers);
 	uint64_t start = skm_now_usec(), current;
-	int r = skm_probe_memcg_current(&container->memcg, &current, err);
+	int r = skm_probe_memcg_current(skm_topology_governed(container), &current, err);
 
 	if (r < 0)
 		return r;
 	skm_control_pace_tripped(&container->pace, skm_now_usec() - start);
 	container->report.samples++;
-	container->report.current_bytes = current;
+	keep_current(container, current);
 	container->next_tripwire_usec = now_usec + skm_control_tripwire_next(&container->pace, &question);
 	*ret_tripped = skm_control_tripwire(&container->pace, container->report.limit_bytes, current);
 	return 0;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "enforcer/journal.h"
 #include "enforcer/registry.h"
+#include "enforcer/topology.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -43,7 +44,7 @@ static int start_worker(struct skm_container *container, struct skm_err *err)
 
 	if (squeezer->worker.pid > 0)
 		return 0;
-	r = skm_actuate_worker_start(&squeezer->worker, container->fds[SKM_FD_CGROUP], container->fds[SKM_FD_NETNS], err);
+	r = skm_actuate_worker_start(&squeezer->worker, skm_topology_governed(container)->dir, container->fds[SKM_FD_NETNS], err);
 	if (r < 0)
 		return r;
 	squeezer->watch.ready = worker_ready;
@@ -109,9 +110,25 @@ static bool retry_restore(struct skm_container *container, const struct skm_work
 	return false;
 }
 
+static void count_done(struct skm_container *container, const struct skm_worker_message *message)
+{
+	if (message->trouble[0]) {
+		skm_census_failed(container);
+		skm_container_tell(container, SKM_EVENT_TROUBLE, "counting its sockets: %s", message->trouble);
+		return;
+	}
+	skm_census_took(container, message->total, message->took_usec);
+}
+
 static void job_done(struct skm_container *container, const struct skm_worker_message *message)
 {
+	if (message->job == SKM_WORKER_COUNT) {
+		count_done(container, message);
+		return;
+	}
 	if (message->job == SKM_WORKER_SQUEEZE) {
+		if (container->squeezer.worker.shared && !message->trouble[0])
+			skm_census_took(container, message->total, message->took_usec);
 		tell_squeezed(container, message);
 		return;
 	}
@@ -182,6 +199,7 @@ static void squeeze(struct skm_container *container, uint64_t cap, uint64_t now_
 	struct skm_err err = SKM_ERR_INIT;
 	int r = start_worker(container, &err);
 
+	squeezer->worker.shared = skm_topology_shares_netns(container);
 	/* an eighth above, so that sockets at the cap are not set again and again as it moves */
 	if (r == 0)
 		r = skm_actuate_worker_squeeze(&squeezer->worker, (uint32_t)(cap + cap / 8), (uint32_t)cap, &err);
@@ -204,9 +222,68 @@ static bool is_busy(struct skm_container *container, uint64_t now_usec)
 		skm_container_tell(container, SKM_EVENT_TROUBLE,
 		                   "the socket worker has not ended within 2 s and was killed: a socket's lock or a lingering "
 		                   "close holds it");
+		skm_census_failed(container);
 		stop_worker(container, now_usec);
 	}
 	return true;
+}
+
+static void count(struct skm_container *container, uint64_t now_usec)
+{
+	struct skm_squeezer *squeezer = &container->squeezer;
+	struct skm_err err = SKM_ERR_INIT;
+	int r = start_worker(container, &err);
+
+	squeezer->worker.shared = true;
+	if (r == 0)
+		r = skm_actuate_worker_count(&squeezer->worker, &err);
+	squeezer->job_usec = now_usec;
+	if (r < 0) {
+		trouble(container, &err);
+		skm_census_failed(container);
+		stop_worker(container, now_usec);
+	}
+}
+
+/* Moves what was squeezed for `from`, with its baselines. */
+static void move_sockets(struct skm_container *from, struct skm_container *to)
+{
+	struct skm_err err = SKM_ERR_INIT;
+	int r = skm_journal_add_sockets(to, from->journal.sockets, from->journal.socket_count);
+
+	if (r < 0)
+		r = skm_err_set_errno(&err, -r, "take over %" PRIu32 " sockets", from->journal.socket_count);
+	if (r >= 0)
+		r = skm_journal_save(to, &err);
+	if (r < 0) {
+		trouble(to, &err);
+		return;
+	}
+	from->squeezer.cap_bytes = 0;
+	skm_journal_forget_sockets(from);
+}
+
+/* Returns false while another one's worker has these sockets in its hands. */
+static bool take_over_peers(struct skm_container *container)
+{
+	struct skm_container *peer = NULL;
+
+	while ((peer = skm_topology_next_peer(container, peer))) {
+		if (peer->squeezer.worker.busy)
+			return false;
+		if (peer->journal.socket_count > 0)
+			move_sockets(peer, container);
+	}
+	return true;
+}
+
+void skm_squeeze_hand_over(struct skm_container *container)
+{
+	struct skm_container *peer = NULL;
+
+	while (container->journal.socket_count > 0 && (peer = skm_topology_next_peer(container, peer)))
+		if (peer->squeezes)
+			move_sockets(container, peer);
 }
 
 void skm_squeeze_run(struct skm_container *container, uint64_t now_usec)
@@ -216,6 +293,16 @@ void skm_squeeze_run(struct skm_container *container, uint64_t now_usec)
 	bool moved = !skm_control_within_grain(squeezer->cap_bytes, decision->squeeze_above_bytes);
 
 	if (is_busy(container, now_usec))
+		return;
+	if (skm_census_is_due(container, now_usec)) {
+		count(container, now_usec);
+		return;
+	}
+	if (!container->squeezes) {
+		skm_squeeze_give_back(container, now_usec);
+		return;
+	}
+	if (!skm_topology_leads(container) || !take_over_peers(container))
 		return;
 	if (squeezer->worker.pid == 0 && decision->occupancy_permyriad >= ARM_PERMYRIAD && now_usec >= squeezer->next_run_usec)
 		arm(container, now_usec);

@@ -5,7 +5,9 @@
 
 #include "enforcer/container.h"
 
-/* Gives the worker its next job where the container's decision asks for one. A worker past its deadline is ended and told. */
+/* Gives the worker its next job where the container's decision asks for one, or its sockets are to be counted. A worker past its
+ * deadline is ended and told. Of several containers with the same sockets one squeezes (skm_topology_leads), and takes over what
+ * the others have squeezed. */
 void skm_squeeze_run(struct skm_container *container, uint64_t now_usec);
 
 /* Where the policy does not want sockets squeezed any more: gives those that were their values back, as soon as the worker is
@@ -16,5 +18,8 @@ void skm_squeeze_give_back(struct skm_container *container, uint64_t now_usec);
  * deadline (CLOCK_MONOTONIC). wait: returns how many sockets have not got their values back. */
 void skm_squeeze_restore_begin(struct skm_container *container);
 uint32_t skm_squeeze_restore_wait(struct skm_container *container, uint64_t deadline_usec);
+
+/* Before the container goes: whoever has the same sockets is to give back what was squeezed for this one. */
+void skm_squeeze_hand_over(struct skm_container *container);
 
 #endif

@@ -29,7 +29,8 @@ struct skm_event {
 	enum skm_event_kind kind;
 	enum skm_step step;
 	enum skm_reason reason;
-	uint64_t sock_bytes, limit_bytes, fair_cap_bytes; /* fair cap: UINT64_MAX while nothing is capped */
+	uint64_t sock_bytes;                  /* UINT64_MAX: not known (SKM_SOCK_UNKNOWN) */
+	uint64_t limit_bytes, fair_cap_bytes; /* fair cap: UINT64_MAX while nothing is capped */
 	uint32_t sockets;
 	char text[SKM_EVENT_TEXT_MAX]; /* a sentence for a person */
 };

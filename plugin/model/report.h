@@ -29,6 +29,9 @@ struct skm_protection {
 	char shared_with[256]; /* names of siblings that have a share of the same parent's protection; cut with "…" */
 };
 
+/* cgroup.memory=nosocket: what sockets hold is not 0. */
+#define SKM_SOCK_UNKNOWN UINT64_MAX
+
 struct skm_report {
 	char id[SKM_ID_MAX + 1];
 	char cgroup[PATH_MAX]; /* as the host sees it */
@@ -41,10 +44,14 @@ struct skm_report {
 	char why_not_better[160]; /* why auto did not take a better backend; empty where none is better */
 
 	uint64_t limit_bytes;
-	uint64_t sock_bytes, sock_peak_bytes; /* the peak that the samples saw: sampling may miss a shorter one */
+	/* What the sockets hold (of the pod's cgroup where the scope is that), and the peak that the samples saw: sampling may
+	 * miss a shorter one. */
+	uint64_t sock_bytes, sock_peak_bytes; /* SKM_SOCK_UNKNOWN: the kernel does not count it */
 	uint64_t current_bytes;
 	uint64_t memory_max_bytes; /* UINT64_MAX: none */
-	uint32_t sockets;          /* TCP sockets in use in the network namespace */
+	/* TCP sockets in use in the network namespace; where others' are there too (the host's, another container's), the
+	 * container's own as last counted. */
+	uint32_t sockets;
 
 	struct skm_decision decision; /* the newest */
 	uint64_t samples, stat_reads; /* looks at the container; how many of them read memory.stat */
@@ -64,6 +71,7 @@ struct skm_report {
 	uint64_t memory_taken_over;        /* stricter values of others that were kept */
 	struct skm_reclaim_result reclaim; /* the newest */
 	uint64_t reclaimed_bytes;          /* by all of them */
+	uint32_t outside_processes;        /* of the container, that are not in its cgroup: their sockets are counted elsewhere */
 	uint32_t skipped_count;
 	char skipped[SKM_SKIPPED_MAX][SKM_SKIPPED_TEXT_MAX];
 	uint32_t events, events_lost;

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "probe/ancestry.h"
 #include "probe/memcg.h"
 #include "probe/process.h"
 
@@ -99,48 +100,18 @@ static int refuse_without_memory(int cgroup_fd, struct skm_err *err)
 	                   path, path_of(barrier, above));
 }
 
-static bool ends_in(const char *text, size_t length, const char *end)
-{
-	size_t wanted = strlen(end);
-
-	return length > wanted && strncmp(text + length - wanted, end, wanted) == 0;
-}
-
-/* Whether path is one component below a scope: "…/NAME.scope/container". */
-static bool is_below_scope(const char *path)
-{
-	const char *last = strrchr(path, '/');
-
-	return last && ends_in(path, (size_t)(last - path), ".scope") && !ends_in(last, strlen(last), ".scope");
-}
-
-static int count_children(int cgroup_fd)
-{
-	int list = open_dir_at(cgroup_fd, ".");
-	cleanup_dir DIR *dir = list < 0 ? NULL : fdopendir(list);
-	const struct dirent *entry;
-	int count = 0;
-
-	if (!dir) {
-		skm_cleanup_fd(&list);
-		return 0;
-	}
-	while ((entry = readdir(dir)))
-		count += entry->d_type == DT_DIR && entry->d_name[0] != '.';
-	return count;
-}
-
-/* The container's own place in its parent: its scope where it lies in one, else the cgroup itself. */
-static int open_outermost(int cgroup_fd)
+/* The outermost cgroup that is the container's alone. */
+static int open_outermost(int cgroup_fd, const char *id)
 {
 	char path[PATH_MAX];
 
-	return is_below_scope(path_of(cgroup_fd, path)) ? open_parent(cgroup_fd) : open_dir_at(cgroup_fd, ".");
+	return skm_probe_is_nested(cgroup_fd, path_of(cgroup_fd, path), id) ? open_parent(cgroup_fd)
+	                                                                    : open_dir_at(cgroup_fd, ".");
 }
 
-static int open_pod(int cgroup_fd, struct skm_err *err)
+static int open_pod(int cgroup_fd, const char *id, struct skm_err *err)
 {
-	cleanup_fd int outermost = open_outermost(cgroup_fd), pod = -1, above = -1;
+	cleanup_fd int outermost = open_outermost(cgroup_fd, id), pod = -1, above = -1;
 	char path[PATH_MAX];
 
 	if (outermost < 0)
@@ -160,19 +131,19 @@ static int open_pod(int cgroup_fd, struct skm_err *err)
 	return skm_steal_fd(&pod);
 }
 
-int skm_probe_cgroup_governed(int cgroup_fd, bool pod, struct skm_err *err)
+int skm_probe_cgroup_governed(int cgroup_fd, const char *id, bool pod, struct skm_err *err)
 {
 	cleanup_fd int outermost = -1;
 	int fd;
 
 	if (pod)
-		return open_pod(cgroup_fd, err);
+		return open_pod(cgroup_fd, id, err);
 	if (has_memory(cgroup_fd)) {
 		fd = open_dir_at(cgroup_fd, ".");
 		return fd < 0 ? skm_err_set_errno(err, -fd, "open the container's cgroup") : fd;
 	}
-	outermost = open_outermost(cgroup_fd);
-	if (outermost >= 0 && has_memory(outermost) && count_children(outermost) == 1)
+	outermost = open_outermost(cgroup_fd, id);
+	if (outermost >= 0 && has_memory(outermost))
 		return skm_steal_fd(&outermost);
 	return refuse_without_memory(cgroup_fd, err);
 }

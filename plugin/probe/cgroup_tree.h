@@ -12,14 +12,14 @@
 /* Tenants make cgroups of their own; deeper than this nobody has seen one, and recursion has to end. */
 #define SKM_CGROUP_DEPTH_MAX 32
 
-/* Opens the cgroup whose memory is the container's. cgroup_fd: where its process is.
+/* Opens the cgroup whose memory is the container's. cgroup_fd: where its process is; id: the container's.
  *
- * That cgroup itself, where it has the memory controller; else its scope: crun under systemd puts the process into
- * NAME.scope/container and may have the controller at the scope alone, which then must have no other child. pod: the parent of
- * the container's cgroup or scope, never the root. Returns a descriptor that the caller closes; -EOPNOTSUPP with the cgroup and
- * what is missing there (no memory controller, and where it is not delegated; a threaded cgroup; no parent that could be a pod);
- * -ENODEV where it is gone; -errno. */
-int skm_probe_cgroup_governed(int cgroup_fd, bool pod, struct skm_err *err);
+ * That cgroup itself, where it has the memory controller; else the outer one where two are the container's
+ * (skm_probe_is_nested). pod: what is above both, never the root.
+ *
+ * Returns a descriptor that the caller closes; -EOPNOTSUPP with the cgroup and what is missing there (no memory controller, and
+ * where it is not delegated; a threaded cgroup; no parent that could be a pod); -ENODEV where it is gone; -errno. */
+int skm_probe_cgroup_governed(int cgroup_fd, const char *id, bool pod, struct skm_err *err);
 
 /* Whether this could be the pod of a container in the namespace netns_inode: all processes below it are in that namespace or, as
  * the runtime's monitors are, in the host's; and it is not at the top of the tree, where containers without a pod lie together.

@@ -12,19 +12,16 @@
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 
-/* A line for each v1 hierarchy and the one of v2, each with a path of at most PATH_MAX: generous for what is real. */
-#define CGROUP_TEXT_MAX 65536
-
 static int open_cgroup(int proc_fd, struct skm_err *err)
 {
-	cleanup_free char *text = malloc(CGROUP_TEXT_MAX);
+	cleanup_free char *text = malloc(SKM_PROC_CGROUP_MAX);
 	char mount[PATH_MAX], line[PATH_MAX], path[2 * PATH_MAX];
 	ssize_t length;
 	int r, fd;
 
 	if (!text)
 		return skm_err_set_errno(err, ENOMEM, "read the cgroup");
-	length = skm_read_text_at(proc_fd, "cgroup", text, CGROUP_TEXT_MAX);
+	length = skm_read_text_at(proc_fd, "cgroup", text, SKM_PROC_CGROUP_MAX);
 	if (length < 0)
 		return skm_err_set_errno(err, (int)-length, "read the cgroup");
 	r = skm_probe_cgroup2_mount(NULL, mount, sizeof(mount), err);

@@ -11,6 +11,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* /proc/PID/cgroup: a line for each v1 hierarchy and the one of v2, each with a path of at most PATH_MAX; generous for what is
+ * real. */
+#define SKM_PROC_CGROUP_MAX 65536
+
 /* Where cgroup2 is mounted: the first mount of type cgroup2 in mountinfo that shows the whole hierarchy, not a part bound
  * elsewhere (path a parameter for tests; NULL: /proc/self/mountinfo). ret: at least PATH_MAX.
  * Returns 0; -ENOENT where there is none; -ENAMETOOLONG; -errno. */

@@ -59,8 +59,10 @@ static void make(const char *cgroup, bool memory)
 	put(cgroup, "cgroup.events", "populated 1\nfrozen 0\n");
 	put(cgroup, "cgroup.type", "domain\n");
 	put(cgroup, "cgroup.controllers", memory ? "cpuset cpu io memory pids\n" : "cpu memory_x\n");
-	if (memory)
-		put(cgroup, "memory.current", "0\n");
+	if (!memory)
+		return;
+	put(cgroup, "memory.current", "0\n");
+	put(cgroup, "memory.low", "0\n");
 }
 
 static int set_up(void **state)
@@ -85,7 +87,7 @@ static const char *governed(const char *cgroup, bool pod, char *ret)
 	cleanup_fd int from = open_cgroup(cgroup), found = -1;
 	struct skm_err err = SKM_ERR_INIT;
 
-	found = skm_probe_cgroup_governed(from, pod, &err);
+	found = skm_probe_cgroup_governed(from, "web", pod, &err);
 	if (found < 0) {
 		assert_int_equal(found, -err.code);
 		snprintf(ret, PATH_MAX, "%d: %s", err.code, err.text);

@@ -52,22 +52,6 @@ static void test_steady_writes_nothing(void **state)
 	assert_true(report()->stat_reads >= 4);
 }
 
-static void test_the_host_namespace_is_refused(void **state)
-{
-	struct skm_err err = SKM_ERR_INIT;
-	struct skm_host host = *skm_registry_host(stage.registry);
-	struct stat st;
-
-	(void)state;
-	assert_int_equal(stat("/proc/self/ns/net", &st), 0);
-	host.netns_inode = st.st_ino;
-	skm_registry_close(stage.registry, true);
-	assert_int_equal(skm_registry_open(&stage.registry, stage.epoll, &host, dup(stage.journal), dup(stage.ended), NULL), 0);
-	assert_int_equal(register_with("web", SKM_MODE_AUTO, (struct skm_size){SKM_SIZE_BYTES, LIMIT}, &err), -EOPNOTSUPP);
-	assert_contains(err.text, "host's network namespace");
-	sysctl_is("tcp_rmem", "4096\t131072\t6291456");
-}
-
 /* Connections that come and go move the fair cap a little at each look: within an eighth of what stands nothing is written. */
 static void test_small_moves_are_not_written(void **state)
 {
@@ -303,7 +287,6 @@ int main(void)
 	        STAGED(test_refusals_change_nothing),
 	        STAGED(test_garbage_is_the_hosts_fault),
 	        STAGED(test_no_limit_is_held_and_nothing_written),
-	        STAGED(test_the_host_namespace_is_refused),
 	        STAGED(test_find_by_beginning),
 	        STAGED(test_closing_gives_back_and_keeps_the_journal),
 	        STAGED(test_records_are_bounded),

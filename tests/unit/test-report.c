@@ -81,6 +81,7 @@ static void assert_same_report(const struct skm_report *a, const struct skm_repo
 	assert_int_equal(a->throttled_usec, b->throttled_usec);
 	assert_int_equal(a->oom_kills, b->oom_kills);
 	assert_same_memory(a, b);
+	assert_int_equal(a->outside_processes, b->outside_processes);
 	assert_int_equal(a->events, b->events);
 	assert_int_equal(a->events_lost, b->events_lost);
 }
@@ -172,13 +173,14 @@ static void test_nulls(void **state)
 
 	(void)state;
 	report.decision.fair_cap_bytes = UINT64_MAX;
+	report.sock_peak_bytes = SKM_SOCK_UNKNOWN;
 	text = skm_codec_report_format(&report, false);
 	assert_contains(text, "\"limit_bytes\":null");
 	assert_contains(text, "\"memory_max_bytes\":null");
 	assert_contains(text, "\"fair_cap_bytes\":null");
 	assert_contains(text, "\"ended_realtime_usec\":null");
 	assert_contains(text, "\"targets\":{\"rmem_max_bytes\":null,\"wmem_max_bytes\":null,\"notsent_lowat_bytes\":null}");
-	assert_contains(text, "\"sock_bytes\":0,");
+	assert_contains(text, "\"sock_bytes\":0,\"sock_peak_bytes\":null");
 }
 
 /* Puts `with` in place of the first `what` and gives the parser the result. */
@@ -211,7 +213,7 @@ static const struct change CHANGES[] = {
         {"\"pid\":4242", "\"pid\":-4", -EINVAL, "$.pid: -4 is out of range"},
         {"\"pid\":4242", "\"pid\":2147483648", -EINVAL, "$.pid: 2147483648 is out of range"},
         {"\"sockets\":4294967295", "\"sockets\":4294967296", -EINVAL, "$.sockets: 4294967296 is out of range"},
-        {"\"sock_bytes\":104", "\"sock_bytes\":null", -EINVAL, "$.sock_bytes: null, wanted an integer"},
+        {"\"current_bytes\":106", "\"current_bytes\":null", -EINVAL, "$.current_bytes: null, wanted an integer"},
         {"\"sock_bytes\":104", "\"sock_bytes\":104.5", -EINVAL, "$.sock_bytes: a number that is not written as an integer"},
         {"\"ended\":true", "\"ended\":1", -EINVAL, "$.ended: an integer, wanted a boolean"},
         {"\"step\":\"shed\"", "\"step\":\"high\"", -EINVAL, "$.decision.step: \"high\" is no word"},

@@ -128,7 +128,6 @@ def refused(test, here, runtime):
         outcome = start_refused(here, runtime, f"{name}-{runtime}", annotations, **bundle)
         check_refused(test, label, here, runtime, f"{name}-{runtime}", outcome, needles, before)
 
-    attempt("the host's network namespace", "hostnet", {TCPMEM: "32Mi"}, ["host's network namespace", "observe"], netns=False)
     attempt("a percentage of no limit", "percent", {TCPMEM: "25%"}, ["percentage", "memory.max", "64Mi"], memory_max=None)
     attempt("a limit below the charge slack", "small", {TCPMEM: "256Ki"}, ["256.0 KiB", "memory.stat", "at least 512.0 KiB", "observe"])
     share = Box(here, runtime, f"share-{runtime}", {TCPMEM: "25%"}).up()

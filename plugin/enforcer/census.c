@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "enforcer/census.h"
+
+#include "base/clock.h"
+#include "enforcer/container.h"
+#include "enforcer/registry.h"
+#include "enforcer/topology.h"
+
+/* How often at most: while the count decides about a cap, and at rest. */
+#define THROTTLED_USEC (UINT64_C(250) * SKM_USEC_PER_MSEC)
+#define REST_USEC (UINT64_C(5) * SKM_USEC_PER_SEC)
+/* All counting together may take one part in this of a processor. */
+#define COST_SHARE 100
+/* The occupancy from which a cap may be near. */
+#define NEAR_PERMYRIAD 3500
+
+int skm_census_read(struct skm_container *container, uint32_t *ret, struct skm_err *err)
+{
+	const struct skm_census *census = &container->census;
+	uint32_t in_use, more;
+	int r = skm_probe_netns_tcp_in_use(&container->group->netns, &in_use, err);
+
+	if (r < 0)
+		return r;
+	if (!skm_topology_shares_netns(container)) {
+		*ret = in_use;
+		return 0;
+	}
+	if (container->journal.netns_inode == skm_registry_host(container->registry)->netns_inode) {
+		*ret = census->known ? census->sockets : 0;
+		return 0;
+	}
+	more = in_use > census->in_use ? in_use - census->in_use : 0;
+	*ret = census->known && census->sockets + more < in_use ? census->sockets + more : in_use;
+	return 0;
+}
+
+bool skm_census_is_due(const struct skm_container *container, uint64_t now_usec)
+{
+	const struct skm_census *census = &container->census;
+	const struct skm_decision *decision = &container->ladder.decision;
+	bool near = decision->step != SKM_STEP_NONE || decision->occupancy_permyriad >= NEAR_PERMYRIAD;
+	uint64_t pause = near ? THROTTLED_USEC : REST_USEC;
+	uint64_t affordable = census->took_usec * COST_SHARE * skm_registry_count(container->registry);
+
+	if (container->report.backend == SKM_BACKEND_NONE || !skm_topology_shares_netns(container))
+		return false;
+	return census->tried_usec == 0 || now_usec >= census->tried_usec + (affordable > pause ? affordable : pause);
+}
+
+void skm_census_took(struct skm_container *container, uint32_t sockets, uint64_t took_usec)
+{
+	struct skm_census *census = &container->census;
+
+	if (skm_probe_netns_tcp_in_use(&container->group->netns, &census->in_use, NULL) < 0)
+		census->in_use = 0; /* then all that are in use are new */
+	census->sockets = sockets;
+	census->known = true;
+	census->tried_usec = skm_now_usec();
+	census->took_usec = took_usec;
+}
+
+void skm_census_failed(struct skm_container *container)
+{
+	container->census.tried_usec = skm_now_usec();
+}
