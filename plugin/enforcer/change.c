@@ -132,6 +132,8 @@ static void begin(struct skm_container *container)
 		container->ladder = (struct skm_ladder_state){.decision.fair_cap_bytes = UINT64_MAX};
 		container->report.decision = container->ladder.decision;
 	}
+	skm_pressure_close(container); /* its trigger is the old policy's */
+	skm_pressure_open(container);
 	container->next_full_usec = container->next_tripwire_usec = skm_now_usec();
 }
 

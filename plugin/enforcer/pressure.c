@@ -34,7 +34,7 @@ static void set_trigger(struct skm_container *container)
 	const struct skm_policy *policy = &container->report.policy;
 	uint64_t some = skm_scale(policy->pressure_window_usec, policy->pressure_some_permyriad, SKM_PERMYRIAD);
 	struct skm_err err = SKM_ERR_INIT;
-	int r = skm_probe_psi_trigger(container->fds[SKM_FD_CGROUP], some, policy->pressure_window_usec, &err);
+	int r = skm_probe_psi_trigger(container->memcg.dir, some, policy->pressure_window_usec, &err);
 
 	gauge->watch.ready = trigger_ready;
 	if (r >= 0) {
@@ -51,7 +51,7 @@ void skm_pressure_open(struct skm_container *container)
 {
 	struct skm_err err = SKM_ERR_INIT;
 
-	if (skm_probe_pressure_open(container->fds[SKM_FD_CGROUP], &container->pressure.files, &err) < 0) {
+	if (skm_probe_pressure_open(container->memcg.dir, &container->pressure.files, &err) < 0) {
 		skm_log(LOG_DEBUG, "%s: no pressure to be seen: %s", container->report.id, err.text);
 		return;
 	}
