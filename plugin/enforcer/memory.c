@@ -9,6 +9,7 @@
 #include "enforcer/journal.h"
 #include "enforcer/memory_changes.h"
 #include "enforcer/memory_set.h"
+#include "enforcer/memory_share.h"
 #include "enforcer/propagate.h"
 #include "enforcer/registry.h"
 #include "probe/ancestry.h"
@@ -82,12 +83,14 @@ static int plan_file(struct skm_container *container, const struct levels *level
 	if (level == 0)
 		container->memory.own_inode = st.st_ino;
 	i = skm_memory_set_find(container, st.st_ino, file);
-	if (i < 0 && set)
-		i = skm_memory_set_add(container, levels->dirfd[level], levels->path[level], file, false, err);
 	if (!set)
 		return 0;
-	if (i < 0)
-		return i;
+	if (i < 0) {
+		i = skm_memory_set_add(container, levels->dirfd[level], levels->path[level], file, false, err);
+		if (i < 0)
+			return i;
+		skm_memory_share_baseline(container, (uint32_t)i);
+	}
 	container->memory.entries[i].want = value_of(container, file, container->journal.memory[i].baseline);
 	container->memory.entries[i].drop = false;
 	return 0;
@@ -100,8 +103,10 @@ static int plan(struct skm_container *container, struct skm_err *err)
 	int r;
 
 	for (uint32_t i = 0; i < container->journal.memory_count; i++) {
+		const struct skm_memory_baseline *theirs = skm_memory_others_entry(container, i);
+
 		container->memory.entries[i].drop = true;
-		container->memory.entries[i].want = container->journal.memory[i].baseline;
+		container->memory.entries[i].want = theirs ? theirs->written : container->journal.memory[i].baseline;
 	}
 	r = find_levels(container, &levels, err);
 	for (unsigned int level = 0; r == 0 && level < levels.count; level++)
@@ -185,7 +190,7 @@ static void conclude(struct skm_container *container, const struct skm_memory_ch
 	for (uint32_t i = container->journal.memory_count; i-- > 0;) {
 		container->memory.entries[i].backoff = (struct skm_memory_backoff){0};
 		container->memory.entries[i].taken = false;
-		skm_propagate_sync(container, i);
+		skm_memory_share_written(container, i);
 		if (!container->memory.entries[i].drop)
 			continue;
 		skm_memory_set_remove(container, i);

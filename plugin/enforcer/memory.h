@@ -9,6 +9,7 @@
 #include "model/journal.h"
 
 struct skm_container;
+struct skm_registry;
 
 /* Beside one entry of journal.memory. */
 struct skm_memory_entry {
@@ -48,9 +49,12 @@ uint64_t skm_memory_runtimes(const struct skm_container *container, enum skm_mem
  * not stand any more is put back by the next check. */
 void skm_memory_adopt(struct skm_container *container);
 
-/* The same for a container that cannot be adopted or has ended: its own files get their baselines, its ancestors' wait for
- * skm_propagate_settle. */
+/* The same for a container that cannot be adopted or has ended: what is to be put back waits until it is known who else has it.
+ */
 void skm_memory_restore(const struct skm_journal *journal);
+
+/* At the end of recovery: puts that back, and gives every ancestor what those below it need that live. */
+void skm_memory_settle_all(struct skm_registry *registry);
 
 /* When the container wants skm_memory_check next, CLOCK_MONOTONIC microseconds; UINT64_MAX: never. */
 uint64_t skm_memory_due(const struct skm_container *container);

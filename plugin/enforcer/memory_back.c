@@ -7,6 +7,7 @@
 #include "enforcer/container.h"
 #include "enforcer/memory_changes.h"
 #include "enforcer/memory_set.h"
+#include "enforcer/memory_share.h"
 #include "enforcer/propagate.h"
 
 #include <errno.h>
@@ -36,6 +37,8 @@ static void list_give_back(struct skm_container *container, uint32_t i, struct s
 	struct skm_err err = SKM_ERR_INIT;
 	uint64_t now;
 
+	if (!baseline->ancestor && skm_memory_others_entry(container, i))
+		return; /* the pod's: another of its containers goes on with it */
 	entry->want = baseline->ancestor ? skm_propagate_without(container, i) : baseline->baseline;
 	if (skm_memory_set_read(container, i, &now, NULL) < 0 || !skm_memory_set_is_ours(container, baseline, now))
 		return;
@@ -57,7 +60,7 @@ void skm_memory_give_back(struct skm_container *container)
 	for (size_t i = 0; i < changes.count; i++)
 		give_back_one(container, &changes.list[i]);
 	for (uint32_t i = 0; i < container->journal.memory_count; i++)
-		skm_propagate_sync(container, i);
+		skm_memory_share_written(container, i);
 	skm_memory_set_truncate(container, 0);
 	free(changes.list);
 }
@@ -106,12 +109,14 @@ void skm_memory_adopt(struct skm_container *container)
 
 void skm_memory_restore(const struct skm_journal *journal)
 {
-	for (uint32_t i = 0; i < journal->memory_count; i++) {
-		if (journal->memory[i].ancestor)
-			skm_propagate_orphan(journal->id, &journal->memory[i]);
-		else
-			skm_memory_set_restore(journal->id, &journal->memory[i]);
-	}
+	for (uint32_t i = 0; i < journal->memory_count; i++)
+		skm_memory_orphan(journal->id, &journal->memory[i]);
+}
+
+void skm_memory_settle_all(struct skm_registry *registry)
+{
+	skm_propagate_settle(registry); /* first: it asks whose a value was */
+	skm_memory_settle(registry);
 }
 
 void skm_memory_free(struct skm_container *container)

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "enforcer/container.h"
 #include "enforcer/memory_set.h"
-#include "enforcer/propagate.h"
+#include "enforcer/memory_share.h"
 #include "enforcer/registry.h"
 #include "probe/ancestry.h"
 #include "probe/process.h"
@@ -78,7 +78,7 @@ static void check_entry(struct skm_container *container, uint32_t i, uint64_t no
 		return; /* gone: its end comes by another way */
 	if (baseline->file == SKM_MEMORY_FILE_MAX && now_usec < container->memory.stepping_until_usec)
 		return;
-	if (baseline->ancestor && !skm_propagate_looks_after(container, i))
+	if (!skm_memory_looks_after(container, i))
 		return;
 	switch (skm_control_memory_judge(baseline->file, baseline->ancestor, skm_memory_set_kept(container, baseline->written),
 	                                 found)) {

@@ -2,9 +2,9 @@
 #include "enforcer/propagate.h"
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "enforcer/journal.h"
 #include "enforcer/memory_set.h"
+#include "enforcer/memory_share.h"
 #include "enforcer/registry.h"
 #include "probe/ancestry.h"
 
@@ -32,14 +32,6 @@ static uint64_t add(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* The entry of a container for the same ancestor and file, or NULL. */
-static struct skm_memory_baseline *same_entry(const struct skm_container *container, const struct skm_memory_baseline *baseline)
-{
-	int i = skm_memory_set_find(container, baseline->cgroup_inode, baseline->file);
-
-	return i >= 0 && container->journal.memory[i].ancestor ? &container->journal.memory[i] : NULL;
-}
-
 /* What those need that are held, but for one. */
 static uint64_t need_of_others(const struct skm_registry *registry, const struct skm_container *but,
                                const struct skm_memory_baseline *baseline)
@@ -47,7 +39,7 @@ static uint64_t need_of_others(const struct skm_registry *registry, const struct
 	uint64_t sum = 0;
 
 	for (const struct skm_container *c = skm_registry_first(registry); c; c = skm_registry_next(c))
-		if (c != but && same_entry(c, baseline))
+		if (c != but && skm_memory_shared_entry(c, baseline))
 			sum = add(sum, need_of(c, baseline->file));
 	return sum;
 }
@@ -64,21 +56,6 @@ uint64_t skm_propagate_without(const struct skm_container *container, uint32_t i
 	return at_least(need_of_others(container->registry, container, baseline), baseline->baseline);
 }
 
-/* What stood before the first of all wrote is every one's baseline. */
-static void share_baseline(struct skm_container *container, struct skm_memory_baseline *baseline)
-{
-	for (const struct skm_container *c = skm_registry_first(container->registry); c; c = skm_registry_next(c)) {
-		const struct skm_memory_baseline *theirs = c == container ? NULL : same_entry(c, baseline);
-
-		if (!theirs)
-			continue;
-		baseline->baseline = theirs->baseline;
-		baseline->written = theirs->written;
-		baseline->before = theirs->before;
-		return;
-	}
-}
-
 static int plan_file(struct skm_container *container, int dirfd, const char *path, enum skm_memory_file file, struct skm_err *err)
 {
 	struct skm_memory_baseline *baseline;
@@ -92,7 +69,7 @@ static int plan_file(struct skm_container *container, int dirfd, const char *pat
 		i = skm_memory_set_add(container, dirfd, path, file, true, err);
 		if (i < 0)
 			return i;
-		share_baseline(container, &container->journal.memory[i]);
+		skm_memory_share_baseline(container, (uint32_t)i);
 	}
 	baseline = &container->journal.memory[i];
 	container->memory.entries[i].drop = false;
@@ -185,80 +162,6 @@ int skm_propagate_plan(struct skm_container *container, int outermost, const cha
 	return 0;
 }
 
-void skm_propagate_sync(struct skm_container *container, uint32_t i)
-{
-	const struct skm_memory_baseline *ours = &container->journal.memory[i];
-
-	if (!ours->ancestor)
-		return;
-	for (struct skm_container *c = skm_registry_head(container->registry); c; c = c->next) {
-		struct skm_memory_baseline *theirs = c == container ? NULL : same_entry(c, ours);
-		struct skm_err err = SKM_ERR_INIT;
-
-		if (!theirs || theirs->written == ours->written)
-			continue;
-		theirs->before = theirs->written;
-		theirs->written = ours->written;
-		if (skm_journal_save(c, &err) < 0)
-			skm_container_tell(c, SKM_EVENT_TROUBLE, "%s", err.text);
-	}
-}
-
-bool skm_propagate_looks_after(const struct skm_container *container, uint32_t i)
-{
-	for (const struct skm_container *c = skm_registry_first(container->registry); c; c = skm_registry_next(c))
-		if (same_entry(c, &container->journal.memory[i]))
-			return c == container;
-	return true;
-}
-
-/* Of containers that ended while no enforcer ran. */
-static struct {
-	struct orphan {
-		char id[SKM_ID_MAX + 1];
-		struct skm_memory_baseline baseline;
-	} * list;
-	size_t count;
-} orphans;
-
-void skm_propagate_orphan(const char *id, const struct skm_memory_baseline *baseline)
-{
-	struct orphan *larger = reallocarray(orphans.list, orphans.count + 1, sizeof(*larger));
-
-	if (!larger) {
-		skm_log(LOG_WARNING, "%s: out of memory: memory.low of %s stays as it is", id, baseline->cgroup);
-		return;
-	}
-	orphans.list = larger;
-	snprintf(larger[orphans.count].id, sizeof(larger[orphans.count].id), "%s", id);
-	larger[orphans.count++].baseline = *baseline;
-}
-
-static bool is_held(const struct skm_registry *registry, const struct skm_memory_baseline *baseline)
-{
-	for (const struct skm_container *c = skm_registry_first(registry); c; c = skm_registry_next(c))
-		if (same_entry(c, baseline))
-			return true;
-	return false;
-}
-
-/* Whether what stands in the ancestor is of any enforcer: of the one that holds it, or of one that has ended. */
-static bool is_ours(const struct skm_container *container, const struct skm_memory_baseline *baseline, uint64_t now)
-{
-	for (const struct skm_container *c = skm_registry_first(container->registry); c; c = skm_registry_next(c)) {
-		const struct skm_memory_baseline *theirs = same_entry(c, baseline);
-
-		if (theirs && skm_memory_set_is_ours(c, theirs, now))
-			return true;
-	}
-	for (size_t i = 0; i < orphans.count; i++)
-		if (orphans.list[i].baseline.cgroup_inode == baseline->cgroup_inode &&
-		    orphans.list[i].baseline.file == baseline->file &&
-		    skm_memory_set_is_ours(container, &orphans.list[i].baseline, now))
-			return true;
-	return false;
-}
-
 static void settle_one(struct skm_container *container, uint32_t i)
 {
 	struct skm_memory_baseline *baseline = &container->journal.memory[i];
@@ -269,14 +172,14 @@ static void settle_one(struct skm_container *container, uint32_t i)
 	int r = skm_memory_set_read(container, i, &now, &err);
 
 	if (r == 0 && (want != baseline->written || now != skm_memory_set_kept(container, want))) {
-		bool ours = is_ours(container, baseline, now);
+		bool ours = skm_memory_is_anyones(container, i, now);
 
 		baseline->before = baseline->written;
 		baseline->written = want;
 		r = skm_journal_save(container, &err);
 		if (r == 0 && (ours || now < want))
 			r = skm_memory_set_write(container, i, want, &err);
-		skm_propagate_sync(container, i);
+		skm_memory_share_written(container, i);
 	}
 	if (r < 0 && r != -ENODEV)
 		skm_container_tell(container, SKM_EVENT_TROUBLE, "%s", err.text);
@@ -286,12 +189,6 @@ void skm_propagate_settle(struct skm_registry *registry)
 {
 	for (struct skm_container *c = skm_registry_head(registry); c; c = c->next)
 		for (uint32_t i = 0; i < c->journal.memory_count; i++)
-			if (c->journal.memory[i].ancestor && skm_propagate_looks_after(c, i))
+			if (c->journal.memory[i].ancestor && skm_memory_looks_after(c, i))
 				settle_one(c, i);
-	for (size_t i = 0; i < orphans.count; i++)
-		if (!is_held(registry, &orphans.list[i].baseline))
-			skm_memory_set_restore(orphans.list[i].id, &orphans.list[i].baseline);
-	free(orphans.list);
-	orphans.list = NULL;
-	orphans.count = 0;
 }

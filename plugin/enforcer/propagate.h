@@ -14,16 +14,7 @@ int skm_propagate_plan(struct skm_container *container, int outermost, const cha
 /* What stays to be protected in the ancestor of entry i without this container: its baseline, or more. */
 uint64_t skm_propagate_without(const struct skm_container *container, uint32_t i);
 
-/* Tells the others that hold the ancestor of entry i what was written there; their journals are saved. */
-void skm_propagate_sync(struct skm_container *container, uint32_t i);
-
-/* Whether it is this container that looks after the ancestor of entry i, of all that hold it. */
-bool skm_propagate_looks_after(const struct skm_container *container, uint32_t i);
-
-/* Keeps the ancestor's entry of a container (id) that was found ended, for skm_propagate_settle. */
-void skm_propagate_orphan(const char *id, const struct skm_memory_baseline *baseline);
-
-/* At the end of recovery: every ancestor gets what those that live need, or its baseline. */
+/* At the end of recovery: every ancestor gets what those that live need. */
 void skm_propagate_settle(struct skm_registry *registry);
 
 #endif

@@ -10,7 +10,6 @@
 #include "codec/journal.h"
 #include "enforcer/apply.h"
 #include "enforcer/grant.h"
-#include "enforcer/propagate.h"
 #include "enforcer/record.h"
 #include "enforcer/registry.h"
 #include "enforcer/skipped.h"
@@ -344,7 +343,7 @@ void skm_journal_recover(struct skm_registry *registry)
 		for (size_t i = 0; i < all.count; i++)
 			if (all.list[i].lives && wrote_sysctls(&all.list[i].journal) == writes)
 				adopt_or_let_go(registry, &all.list[i]);
-	skm_propagate_settle(registry);
+	skm_memory_settle_all(registry);
 	for (size_t i = 0; i < all.count; i++) {
 		for (int fd = 0; fd < SKM_FD_COUNT; fd++)
 			skm_close_fd(&all.list[i].request.fds[fd]);
