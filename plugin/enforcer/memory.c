@@ -85,12 +85,10 @@ static int plan_file(struct skm_container *container, const struct levels *level
 	i = skm_memory_set_find(container, st.st_ino, file);
 	if (!set)
 		return 0;
-	if (i < 0) {
+	if (i < 0)
 		i = skm_memory_set_add(container, levels->dirfd[level], levels->path[level], file, false, err);
-		if (i < 0)
-			return i;
-		skm_memory_share_baseline(container, (uint32_t)i);
-	}
+	if (i < 0)
+		return i;
 	container->memory.entries[i].want = value_of(container, file, container->journal.memory[i].baseline);
 	container->memory.entries[i].drop = false;
 	return 0;
@@ -103,10 +101,8 @@ static int plan(struct skm_container *container, struct skm_err *err)
 	int r;
 
 	for (uint32_t i = 0; i < container->journal.memory_count; i++) {
-		const struct skm_memory_baseline *theirs = skm_memory_others_entry(container, i);
-
 		container->memory.entries[i].drop = true;
-		container->memory.entries[i].want = theirs ? theirs->written : container->journal.memory[i].baseline;
+		container->memory.entries[i].want = container->journal.memory[i].baseline;
 	}
 	r = find_levels(container, &levels, err);
 	for (unsigned int level = 0; r == 0 && level < levels.count; level++)

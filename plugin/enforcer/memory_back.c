@@ -37,8 +37,6 @@ static void list_give_back(struct skm_container *container, uint32_t i, struct s
 	struct skm_err err = SKM_ERR_INIT;
 	uint64_t now;
 
-	if (!baseline->ancestor && skm_memory_others_entry(container, i))
-		return; /* the pod's: another of its containers goes on with it */
 	entry->want = baseline->ancestor ? skm_propagate_without(container, i) : baseline->baseline;
 	if (skm_memory_set_read(container, i, &now, NULL) < 0 || !skm_memory_set_is_ours(container, baseline, now))
 		return;

@@ -14,31 +14,23 @@ struct skm_memory_baseline *skm_memory_shared_entry(const struct skm_container *
 {
 	int i = skm_memory_set_find(container, baseline->cgroup_inode, baseline->file);
 
-	return i >= 0 && container->journal.memory[i].ancestor == baseline->ancestor ? &container->journal.memory[i] : NULL;
-}
-
-const struct skm_memory_baseline *skm_memory_others_entry(const struct skm_container *container, uint32_t i)
-{
-	for (const struct skm_container *c = skm_registry_first(container->registry); c; c = skm_registry_next(c)) {
-		const struct skm_memory_baseline *theirs =
-		        c == container ? NULL : skm_memory_shared_entry(c, &container->journal.memory[i]);
-
-		if (theirs)
-			return theirs;
-	}
-	return NULL;
+	return i >= 0 && baseline->ancestor && container->journal.memory[i].ancestor ? &container->journal.memory[i] : NULL;
 }
 
 void skm_memory_share_baseline(struct skm_container *container, uint32_t i)
 {
 	struct skm_memory_baseline *ours = &container->journal.memory[i];
-	const struct skm_memory_baseline *theirs = skm_memory_others_entry(container, i);
 
-	if (!theirs)
+	for (const struct skm_container *c = skm_registry_first(container->registry); c; c = skm_registry_next(c)) {
+		const struct skm_memory_baseline *theirs = c == container ? NULL : skm_memory_shared_entry(c, ours);
+
+		if (!theirs)
+			continue;
+		ours->baseline = theirs->baseline;
+		ours->written = theirs->written;
+		ours->before = theirs->before;
 		return;
-	ours->baseline = theirs->baseline;
-	ours->written = theirs->written;
-	ours->before = theirs->before;
+	}
 }
 
 void skm_memory_share_written(struct skm_container *container, uint32_t i)
@@ -91,7 +83,7 @@ void skm_memory_orphan(const char *id, const struct skm_memory_baseline *baselin
 
 static bool is_same(const struct skm_memory_baseline *a, const struct skm_memory_baseline *b)
 {
-	return a->cgroup_inode == b->cgroup_inode && a->file == b->file && a->ancestor == b->ancestor;
+	return a->cgroup_inode == b->cgroup_inode && a->file == b->file;
 }
 
 bool skm_memory_is_anyones(const struct skm_container *container, uint32_t i, uint64_t now)

@@ -7,12 +7,9 @@
 
 #include "enforcer/container.h"
 
-/* A container's entry for the same file of the same cgroup, in the same role, or NULL. */
+/* A container's entry for the same file of the same ancestor, or NULL; NULL for a file that is a container's own. */
 struct skm_memory_baseline *skm_memory_shared_entry(const struct skm_container *container,
                                                     const struct skm_memory_baseline *baseline);
-
-/* The entry of another container for what entry i is, or NULL. */
-const struct skm_memory_baseline *skm_memory_others_entry(const struct skm_container *container, uint32_t i);
 
 /* Gives a new entry i what the others know: what stood before the first of all wrote is every one's baseline. */
 void skm_memory_share_baseline(struct skm_container *container, uint32_t i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that several containers have: of ancestors, and of a pod. */
+/* Files of ancestors, which several containers may need. */
 #include "memory-stage.h"
 
 /* top/mid/a and top/mid/b, each with 100.0 MiB in use. */
@@ -168,41 +168,6 @@ static void test_ancestors_after_a_crash(void **state)
 	close_tree(&tree);
 }
 
-/* A pod's cgroup is that of each of its containers (tcpmem.scope pod). */
-static void test_the_last_of_a_pod_gives_back(void **state)
-{
-	struct skm_policy larger = policy_with((struct sizes){.max = 200 * SKM_MIB});
-	struct skm_policy smaller = policy_with((struct sizes){.max = 150 * SKM_MIB});
-	int top = make_cgroup("kubepods"), pod = make_box("kubepods/pod1"), a = make_box("kubepods/pod1/a"),
-	    b = make_box("kubepods/pod1/b");
-
-	(void)state;
-	larger.scope = smaller.scope = SKM_SCOPE_POD;
-	put_at(pod, "memory.max", 300 * SKM_MIB);
-	hold_in(a, "a", larger);
-	hold_in(b, "b", smaller);
-	is(pod, "memory.max", 150 * SKM_MIB); /* the newest counts, for both */
-	is(a, "memory.max", UINT64_MAX);
-	writes.count = 0;
-	skm_registry_run(stage.registry, skm_now_usec() + 2 * SKM_USEC_PER_SEC);
-	assert_int_equal(writes.count, 0);
-	put_at(pod, "memory.max", UINT64_MAX);
-	skm_registry_run(stage.registry, skm_now_usec() + 4 * SKM_USEC_PER_SEC);
-	is(pod, "memory.max", 150 * SKM_MIB);
-	assert_int_equal(writes.count, 1);
-	start_anew();
-	assert_int_equal(skm_registry_count(stage.registry), 2);
-	is(pod, "memory.max", 150 * SKM_MIB);
-	release("a");
-	is(pod, "memory.max", 150 * SKM_MIB);
-	release("b");
-	is(pod, "memory.max", 300 * SKM_MIB);
-	close(top);
-	close(pod);
-	close(a);
-	close(b);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,7 +177,6 @@ int main(void)
 	        MEMORY(test_nothing_is_written_above_the_boundary),
 	        MEMORY(test_an_ancestor_is_put_back_once),
 	        MEMORY(test_ancestors_after_a_crash),
-	        MEMORY(test_the_last_of_a_pod_gives_back),
 	};
 
 	return enter_stage() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
