@@ -105,7 +105,8 @@ static int apply_ingress(const struct skm_tc_ends *ends, const struct skm_tc_pla
 static int apply_egress(const struct skm_tc_ends *ends, const struct skm_tc_plan *plan, const struct skm_tc_want *want,
                         struct skm_err *err)
 {
-	const struct skm_tc_rate rate = {.rate = want->egress, .burst_bytes = want->egress_burst};
+	const struct skm_tc_rate rate = {
+	        .rate = want->egress, .burst_bytes = want->egress_burst, .split_bytes = want->egress_split};
 	int r = 0;
 
 	if (!plan->egress)
@@ -159,7 +160,8 @@ int skm_actuate_tc_update(const struct skm_tc_ends *ends, const struct skm_tc_pl
                           struct skm_err *err)
 {
 	const struct skm_tc_rate in = {.rate = want->ingress, .burst_bytes = want->ingress_burst};
-	const struct skm_tc_rate out = {.rate = want->egress, .burst_bytes = want->egress_burst};
+	const struct skm_tc_rate out = {
+	        .rate = want->egress, .burst_bytes = want->egress_burst, .split_bytes = want->egress_split};
 	struct skm_rtnl *rtnl;
 	int r = 0;
 

@@ -59,6 +59,7 @@ int skm_actuate_tc_plan(const struct skm_tc_ends *ends, struct skm_tc_plan *ret,
 struct skm_tc_want {
 	uint64_t ingress, egress;             /* bytes per second of bulk; 0: not shaped */
 	uint32_t ingress_burst, egress_burst; /* bytes */
+	uint32_t egress_split;                /* bytes; larger GSO packets are cut up before they count; 0: none is */
 	uint32_t protocols;                   /* 1 << enum skm_protocol: whose large packets are bulk */
 };
 
@@ -71,7 +72,8 @@ int skm_actuate_tc_apply(const struct skm_tc_ends *ends, const struct skm_tc_pla
                          struct skm_err *err);
 
 /* Gives new rates to what apply has made, in one message each: no packet is dropped or held up for it, and no bucket is filled.
- * Makes nothing. Returns 0; -ESTALE where what apply made is gone or replaced; -ENODEV, -EIO, -errno as above. */
+ * Makes nothing. Returns 0; -ESTALE where what apply made is gone or replaced, or does not split what is to be split now;
+ * -ENODEV, -EIO, -errno as above. */
 int skm_actuate_tc_update(const struct skm_tc_ends *ends, const struct skm_tc_plan *plan, const struct skm_tc_want *want,
                           struct skm_err *err);
 

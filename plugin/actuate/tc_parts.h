@@ -14,7 +14,8 @@
 #define SKM_TC_BULK (SKM_TC_HANDLE | 0xbu)
 #define SKM_TC_SMALL_LEAF 0x736c0000u
 #define SKM_TC_BULK_LEAF 0x736d0000u
-#define SKM_TC_FIRST_PRIO 0x736bu /* of filters: IPv4, and the next one IPv6 */
+#define SKM_TC_SPLIT_LEAF 0x736e0000u /* of bulk, where GSO packets are split */
+#define SKM_TC_FIRST_PRIO 0x736bu     /* of filters: IPv4, and the next one IPv6 */
 #define SKM_TC_PRIOS 2u
 #define SKM_TC_GROUP 0x736b6d /* of the ifb device: set with its creation, where an alias is not */
 
@@ -34,13 +35,15 @@ bool skm_tc_is_default(const struct skm_qdisc *qdisc);
 struct skm_tc_rate {
 	uint64_t rate; /* bytes per second */
 	uint32_t burst_bytes;
+	uint32_t split_bytes; /* larger GSO packets are cut up first; 0: none is */
 };
 
 /* The htb with its classes. only_bulk: all that comes is bulk, else what no filter knows is not. Fails without a trace.
  * Returns 0; -EEXIST where a foreign root qdisc is there; -EOPNOTSUPP, -ENODEV, -EIO, -errno. */
 int skm_tc_tree_make(struct skm_rtnl *rtnl, int ifindex, bool only_bulk, const struct skm_tc_rate *rate, struct skm_err *err);
 
-/* Changes the bulk class and reads it back. Returns 0; -ESTALE where there is no such class of ours; -EIO; -errno. */
+/* Changes the bulk class and reads it back. Returns 0; -ESTALE where there is no such class of ours, or one that
+ * splits otherwise; -EIO; -errno. */
 int skm_tc_tree_set_rate(struct skm_rtnl *rtnl, int ifindex, const struct skm_tc_rate *rate, struct skm_err *err);
 
 /* Lets out what is queued and removes the htb, if it is ours. Returns 0, also where it is not there; -errno. */

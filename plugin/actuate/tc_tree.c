@@ -16,6 +16,7 @@
 #include <netlink/route/qdisc/fifo.h>
 #include <netlink/route/qdisc/fq_codel.h>
 #include <netlink/route/qdisc/htb.h>
+#include <netlink/route/qdisc/tbf.h>
 #include <netlink/route/tc.h>
 #include <string.h>
 #include <time.h>
@@ -30,6 +31,11 @@
 #define FIFO_LIMIT_BYTES (4 << 20)
 /* The default would be the link's queue length, which is 32 on an ifb and may be 0: then one packet. */
 #define SMALL_LIMIT_PACKETS 10000
+
+/* The tbf that splits is far faster than any rate that needs it, so that it only splits; and slow enough for its ticks of 64 ns
+ * to be less than a byte. */
+#define SPLITTER_BYTES_PER_SEC 12500000
+#define SPLITTER_LIMIT_BYTES (1 << 20)
 
 #define QUANTUM_BYTES 60000 /* only says how classes of one priority share: there is one of each */
 
@@ -171,14 +177,35 @@ static int read_back(struct skm_rtnl *rtnl, int ifindex, uint64_t rate, struct s
 	return 0;
 }
 
+/* An htb lets a packet of any size through and waits afterwards: at a slow rate one GSO packet is more than a fifth of a second's
+ * worth. A tbf cuts up what is larger than its burst (tbf_segment, net/sched/sch_tbf.c). */
+static int add_splitter(struct skm_rtnl *rtnl, int ifindex, uint32_t split_bytes, struct skm_err *err)
+{
+	struct rtnl_qdisc *qdisc = new_qdisc(ifindex, SKM_TC_BULK, SKM_TC_SPLIT_LEAF, "tbf");
+
+	if (qdisc) {
+		/* libnl rounds down to microseconds: less than 13 bytes */
+		rtnl_qdisc_tbf_set_rate(qdisc, SPLITTER_BYTES_PER_SEC, (int)split_bytes + 16, 0);
+		rtnl_qdisc_tbf_set_limit(qdisc, SPLITTER_LIMIT_BYTES);
+	}
+	return add_qdisc(rtnl, qdisc, "tbf", ifindex, err);
+}
+
+static int add_leaf(struct skm_rtnl *rtnl, int ifindex, uint32_t split_bytes, struct skm_err *err)
+{
+	int r = split_bytes > 0 ? add_splitter(rtnl, ifindex, split_bytes, err) : add_fq_codel(rtnl, ifindex, err);
+
+	if (r == -EOPNOTSUPP)
+		r = add_fifo(rtnl, ifindex, SKM_TC_BULK, SKM_TC_BULK_LEAF, "bfifo", FIFO_LIMIT_BYTES, err);
+	return r;
+}
+
 static int add_bulk(struct skm_rtnl *rtnl, int ifindex, const struct skm_tc_rate *rate, struct skm_err *err)
 {
 	int r = set_class(rtnl, ifindex, SKM_TC_BULK, rate, NLM_F_CREATE | NLM_F_EXCL, err);
 
 	if (r == 0)
-		r = add_fq_codel(rtnl, ifindex, err);
-	if (r == -EOPNOTSUPP)
-		r = add_fifo(rtnl, ifindex, SKM_TC_BULK, SKM_TC_BULK_LEAF, "bfifo", FIFO_LIMIT_BYTES, err);
+		r = add_leaf(rtnl, ifindex, rate->split_bytes, err);
 	if (r == 0)
 		r = read_back(rtnl, ifindex, rate->rate, err);
 	return r;
@@ -218,6 +245,7 @@ int skm_tc_tree_make(struct skm_rtnl *rtnl, int ifindex, bool only_bulk, const s
 
 int skm_tc_tree_set_rate(struct skm_rtnl *rtnl, int ifindex, const struct skm_tc_rate *rate, struct skm_err *err)
 {
+	struct skm_htb_class bulk;
 	struct skm_qdisc root;
 	int r = skm_probe_qdisc(rtnl, ifindex, false, &root, err);
 
@@ -226,9 +254,13 @@ int skm_tc_tree_set_rate(struct skm_rtnl *rtnl, int ifindex, const struct skm_tc
 	if (!skm_tc_is_ours(&root))
 		return skm_err_set(err, ESTALE, "the root qdisc of link %d is no longer sockmem's but %s %x:", ifindex,
 		                   root.kind[0] ? root.kind : "none", root.handle >> 16);
-	r = set_class(rtnl, ifindex, SKM_TC_BULK, rate, 0, err);
+	r = skm_probe_htb_class(rtnl, ifindex, SKM_TC_BULK, &bulk, err);
 	if (r == -ENOENT)
 		return skm_err_set(err, ESTALE, "the class of bulk traffic on link %d is gone", ifindex);
+	if (r == 0 && (rate->split_bytes > 0) != (bulk.leaf == SKM_TC_SPLIT_LEAF))
+		return skm_err_set(err, ESTALE, "the queue of bulk traffic on link %d is of another kind", ifindex);
+	if (r == 0)
+		r = set_class(rtnl, ifindex, SKM_TC_BULK, rate, 0, err);
 	return r == 0 ? read_back(rtnl, ifindex, rate->rate, err) : r;
 }
 

@@ -40,6 +40,11 @@ uint64_t skm_control_shape_least(const struct skm_shape_path *path)
 	return at_least((uint64_t)path->mtu + FRAME_EXTRA_BYTES, path->gso_max_bytes) * BURST_SHARE;
 }
 
+uint32_t skm_control_shape_split(const struct skm_shape_path *path, uint64_t rate)
+{
+	return rate < skm_control_shape_least(path) ? skm_control_shape_burst(path, rate) : 0;
+}
+
 void skm_control_drain_note(struct skm_drain *drain, const struct skm_drain_look *look)
 {
 	uint64_t elapsed = look->when_usec - drain->when_usec, rate;

@@ -22,6 +22,10 @@ uint32_t skm_control_shape_burst(const struct skm_shape_path *path, uint64_t rat
 /* The smallest rate that ingress is shaped to, whatever the floor: one GSO packet is a tenth of its second. */
 uint64_t skm_control_shape_least(const struct skm_shape_path *path);
 
+/* Below skm_control_shape_least, where a rate is the policy's own (egress): the size above which GSO packets are to be cut up
+ * before they count, so that the first second holds all the same. 0 from least on. */
+uint32_t skm_control_shape_split(const struct skm_shape_path *path, uint64_t rate);
+
 /* What was read since the look before. */
 struct skm_drain_look {
 	uint64_t when_usec;  /* CLOCK_MONOTONIC */

@@ -223,6 +223,7 @@ int skm_probe_qdisc(struct skm_rtnl *rtnl, int ifindex, bool ingress, struct skm
 
 struct class_search {
 	uint32_t classid;
+	uint32_t leaf; /* of the message at hand: libnl keeps it to itself */
 	bool found;
 	struct skm_htb_class class;
 };
@@ -241,6 +242,7 @@ static void parsed_class(struct nl_object *object, void *data)
 	search->class = (struct skm_htb_class){
 	        .rate_bytes_per_sec = rate,
 	        .ceil_bytes_per_sec = ceil,
+	        .leaf = search->leaf,
 	        .burst_bytes = rtnl_htb_get_rbuffer(from),
 	        .sent_bytes = rtnl_tc_get_stat(tc, RTNL_TC_BYTES),
 	        .drops = rtnl_tc_get_stat(tc, RTNL_TC_DROPS),
@@ -250,8 +252,12 @@ static void parsed_class(struct nl_object *object, void *data)
 
 static int take_class(struct nl_msg *message, void *data)
 {
-	if (nlmsg_hdr(message)->nlmsg_type == RTM_NEWTCLASS)
-		SKM_IGNORE(nl_msg_parse(message, parsed_class, data));
+	const struct tcmsg *header = nlmsg_data(nlmsg_hdr(message));
+
+	if (nlmsg_hdr(message)->nlmsg_type != RTM_NEWTCLASS || !nlmsg_valid_hdr(nlmsg_hdr(message), sizeof(*header)))
+		return 0;
+	((struct class_search *)data)->leaf = header->tcm_info;
+	SKM_IGNORE(nl_msg_parse(message, parsed_class, data));
 	return 0;
 }
 

@@ -54,6 +54,7 @@ int skm_probe_qdisc(struct skm_rtnl *rtnl, int ifindex, bool ingress, struct skm
 /* A class of an htb. */
 struct skm_htb_class {
 	uint64_t rate_bytes_per_sec, ceil_bytes_per_sec;
+	uint32_t leaf;        /* handle of the qdisc that hangs on it */
 	uint64_t burst_bytes; /* as the kernel rounded it to its ticks */
 	uint64_t sent_bytes, drops;
 	uint32_t backlog_bytes;

@@ -30,8 +30,14 @@ static void test_burst(void **state)
 			assert_true(burst >= FRAME(path->mtu));
 			assert_true(rate < least || burst >= path->gso_max_bytes);
 			/* the first second: the burst at once, the rate, and at the end one packet too much */
-			if (rate >= least)
+			if (rate >= least) {
 				assert_true(burst + rate + path->gso_max_bytes <= rate + rate / 5);
+				assert_int_equal(skm_control_shape_split(path, rate), 0);
+			} else {
+				/* what is cut up is no larger than a tenth, or a frame */
+				assert_int_equal(skm_control_shape_split(path, rate), burst);
+				assert_true(burst <= rate / 10 || burst == FRAME(path->mtu));
+			}
 		}
 	}
 	/* and a fast one is not starved between two ticks of 4 ms */

@@ -387,6 +387,16 @@ static void test_egress(void **state)
 
 		assert_null(strstr(text, "htb"));
 	}
+	/* with splitting and without are two kinds of queue */
+	want.egress_split = 9000;
+	assert_int_equal(skm_actuate_tc_update(&stage.ends, &plan, &want, &trouble), -ESTALE);
+	assert_done(skm_actuate_tc_apply(&stage.ends, &plan, &want, &trouble));
+	assert_done(skm_actuate_tc_update(&stage.ends, &plan, &want, &trouble));
+	{
+		cleanup_free char *text = tc_text(true);
+
+		assert_contains(text, "qdisc tbf 736e: dev e parent 736b:b");
+	}
 	assert_done(skm_actuate_tc_remove(&stage.ends, &plan, &trouble));
 	inside("tc qdisc add dev e root handle 9: htb");
 	plan = plan_it();
