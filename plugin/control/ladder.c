@@ -33,7 +33,6 @@ static const struct rung RUNGS[] = {
 
 /* What may wait unsent in a socket: enough to keep a fast path busy between two wake-ups, no more than a fair share. */
 #define NOTSENT_MAX_BYTES (UINT64_C(128) << 10)
-#define NOTSENT_MIN_BYTES UINT64_C(4096)
 
 uint32_t skm_control_occupancy(uint64_t sock_bytes, uint64_t limit_bytes)
 {
@@ -137,7 +136,7 @@ static uint64_t lowered(uint64_t cap, uint64_t baseline)
 
 static struct skm_netns_targets targets_of(const struct skm_ladder_config *config, uint64_t cap)
 {
-	uint64_t notsent = at_least(cap / 4, NOTSENT_MIN_BYTES);
+	uint64_t notsent = at_least(cap / 4, SKM_NOTSENT_MIN_BYTES);
 
 	if (notsent > NOTSENT_MAX_BYTES)
 		notsent = NOTSENT_MAX_BYTES;

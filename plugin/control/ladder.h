@@ -13,6 +13,9 @@
 /* A step is held this long from its entry: as long as the kernel's own socket pressure (1 s, mm/vmpressure.c). */
 #define SKM_STEP_HOLD_USEC UINT64_C(1000000)
 
+/* tcp_notsent_lowat is never set below it: less than a page would wake a sender for each segment. */
+#define SKM_NOTSENT_MIN_BYTES UINT64_C(4096)
+
 /* What stands for one container as long as its policy does. */
 struct skm_ladder_config {
 	uint64_t limit_bytes;               /* L, above 0 */

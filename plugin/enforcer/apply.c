@@ -2,6 +2,9 @@
 #include "enforcer/apply.h"
 
 #include "actuate/netns_sysctl.h"
+#include "base/clock.h"
+#include "control/budget.h"
+#include "control/rate.h"
 #include "enforcer/journal.h"
 #include "enforcer/registry.h"
 
@@ -160,28 +163,34 @@ static void write_key(struct skm_container *container, enum skm_netns_key key, c
 static void apply_triple(struct skm_container *container, enum skm_netns_key key, const struct wish *start,
                          const struct wish *max)
 {
-	const struct skm_netns_group *group = container->group;
+	struct skm_netns_group *group = container->group;
 	uint64_t standing = standing_max(group, key), bytes = max->bytes;
 	char text[SKM_NETNS_TEXT_MAX] = "";
 
 	if (group->written[key][0] && skm_control_within_grain(standing, bytes))
 		bytes = standing;
+	else
+		bytes = skm_control_rate_next(&group->rate[key], standing, bytes, SKM_BUFFER_FLOOR_BYTES, skm_now_usec());
 	triple_text(group->baseline[key], start ? start->bytes : 0, bytes, text);
 	write_key(container, key, text, bytes > 0 || !start ? max->whose : start->whose);
 }
 
 static void apply_lowat(struct skm_container *container, const struct wish *lowat)
 {
-	const struct skm_netns_group *group = container->group;
+	struct skm_netns_group *group = container->group;
 	const char *baseline = group->baseline[SKM_NETNS_NOTSENT_LOWAT];
 	const char *known = known_text(group, SKM_NETNS_NOTSENT_LOWAT);
-	uint64_t standing = strcmp(known, baseline) == 0 ? 0 : strtoull(known, NULL, 10);
+	uint64_t standing = strcmp(known, baseline) == 0 ? 0 : strtoull(known, NULL, 10), bytes;
 	char text[SKM_NETNS_TEXT_MAX];
 
 	if (skm_control_within_grain(standing, lowat->bytes))
 		return;
-	if (lowat->bytes > 0)
-		snprintf(text, sizeof(text), "%" PRIu64, lowat->bytes);
+	bytes = skm_control_rate_next(&group->rate[SKM_NETNS_NOTSENT_LOWAT], standing, lowat->bytes, SKM_NOTSENT_MIN_BYTES,
+	                              skm_now_usec());
+	if (bytes == standing)
+		return;
+	if (bytes > 0)
+		snprintf(text, sizeof(text), "%" PRIu64, bytes);
 	else
 		memcpy(text, baseline, sizeof(text));
 	write_key(container, SKM_NETNS_NOTSENT_LOWAT, text, lowat->whose);

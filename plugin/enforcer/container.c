@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "control/budget.h"
 #include "enforcer/grant.h"
 #include "enforcer/registry.h"
@@ -15,41 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* A fault that stays is told once, not at every look. */
-static bool repeats_last(const struct skm_event_ring *ring, const struct skm_event *event)
-{
-	const struct skm_event *last = ring->count > 0 ? skm_events_get(ring, ring->count - 1) : NULL;
-
-	return last && last->kind == event->kind && strcmp(last->text, event->text) == 0;
-}
-
-void skm_container_tell(struct skm_container *container, enum skm_event_kind kind, const char *format, ...)
-{
-	const struct skm_report *report = &container->report;
-	struct skm_event event = {
-	        .realtime_usec = skm_realtime_usec(),
-	        .kind = kind,
-	        .step = report->decision.step,
-	        .reason = report->decision.reason,
-	        .sock_bytes = report->sock_bytes,
-	        .limit_bytes = report->limit_bytes,
-	        .fair_cap_bytes = report->decision.fair_cap_bytes,
-	        .sockets = report->sockets,
-	};
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(event.text, sizeof(event.text), format, args);
-	va_end(args);
-	if (repeats_last(&container->events, &event))
-		return;
-	skm_events_add(&container->events, &event);
-	container->report.events = container->events.count;
-	container->report.events_lost = container->events.lost;
-	skm_log(kind == SKM_EVENT_TROUBLE ? LOG_WARNING : LOG_INFO, "%s: %s: %s", report->id,
-	        skm_name_of(&skm_event_kind_names, kind), event.text);
-}
 
 /* What `auto` becomes on this host, and whether that can hold the limit. */
 static int resolve_backend(const struct skm_host *host, struct skm_report *report, struct skm_err *err)

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "control/ladder.h"
 #include "control/pace.h"
+#include "control/rate.h"
 #include "enforcer/census.h"
 #include "enforcer/events.h"
 #include "enforcer/memory.h"
@@ -43,6 +44,7 @@ struct skm_container {
 	struct skm_registry *registry;
 	struct skm_report report;
 	struct skm_event_ring events;
+	struct skm_event_rate event_rates[SKM_EVENT_KINDS];
 	struct skm_journal journal;
 	char journal_name[SKM_JOURNAL_NAME_MAX]; /* file names hold numbers only, never the id */
 
@@ -97,8 +99,12 @@ void skm_container_free(struct skm_container *container);
  * SKM_SKIPPED_MAX nothing is listed. */
 void skm_container_skip(struct skm_container *container, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds an event with the container's present figures. */
+/* Adds an event with the container's present figures. The same again is left out; of what happens too often the first are kept,
+ * and the others counted. */
 void skm_container_tell(struct skm_container *container, enum skm_event_kind kind, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
+
+/* Tells how many were left out where the time for that has come (CLOCK_MONOTONIC; UINT64_MAX: now). */
+void skm_container_tell_left_out(struct skm_container *container, uint64_t now_usec);
 
 #endif

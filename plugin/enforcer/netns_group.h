@@ -5,6 +5,7 @@
 #define SKM_ENFORCER_NETNS_GROUP_H
 
 #include "base/err.h"
+#include "control/rate.h"
 #include "model/journal.h"
 #include "probe/netns.h"
 
@@ -23,7 +24,8 @@ struct skm_netns_group {
 	char baseline[SKM_NETNS_KEYS][SKM_NETNS_TEXT_MAX];
 	char written[SKM_NETNS_KEYS][SKM_NETNS_TEXT_MAX]; /* empty: the baseline stands */
 	bool foreign[SKM_NETNS_KEYS];                     /* someone else wrote it: left alone from then on */
-	bool backed_off[SKM_NETNS_KEYS];                  /* a write failed: not tried again until the baseline is put back */
+	struct skm_write_rate rate[SKM_NETNS_KEYS];
+	bool backed_off[SKM_NETNS_KEYS]; /* a write failed: not tried again until the baseline is put back */
 };
 
 /* Takes the container into its namespace's group, which is made where it is the first, and as a writer where it writes sysctls.

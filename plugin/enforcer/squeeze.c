@@ -15,6 +15,10 @@
 #define INTERVAL_MIN_USEC (UINT64_C(250) * SKM_USEC_PER_MSEC)
 #define INTERVAL_MAX_USEC (UINT64_C(4) * SKM_USEC_PER_SEC)
 
+/* Nor does it begin sooner than this after the one before: each looks at every socket of the namespace and every descriptor of
+ * the container, and the cap moves as often as the container's connections come and go. */
+#define JOBS_APART_USEC (UINT64_C(100) * SKM_USEC_PER_MSEC)
+
 /* The occupancy from which the worker stands ready. */
 #define ARM_PERMYRIAD 3500
 
@@ -286,11 +290,18 @@ void skm_squeeze_hand_over(struct skm_container *container)
 			move_sockets(container, peer);
 }
 
+/* Whether open sockets have to shrink further. A cap that rises raises none of them: it is for the next job in turn. */
+static bool has_sunk(const struct skm_squeezer *squeezer, uint64_t cap_bytes)
+{
+	return squeezer->cap_bytes == 0 ||
+	       (cap_bytes < squeezer->cap_bytes && !skm_control_within_grain(squeezer->cap_bytes, cap_bytes));
+}
+
 void skm_squeeze_run(struct skm_container *container, uint64_t now_usec)
 {
 	const struct skm_decision *decision = &container->ladder.decision;
 	struct skm_squeezer *squeezer = &container->squeezer;
-	bool moved = !skm_control_within_grain(squeezer->cap_bytes, decision->squeeze_above_bytes);
+	bool moved = has_sunk(squeezer, decision->squeeze_above_bytes) && now_usec >= squeezer->job_usec + JOBS_APART_USEC;
 
 	if (is_busy(container, now_usec))
 		return;
