@@ -8,10 +8,12 @@ static bool is_looser(uint64_t wanted_bytes, uint64_t standing_bytes)
 	return standing_bytes != 0 && (wanted_bytes == 0 || wanted_bytes > standing_bytes);
 }
 
-/* Whether it may be raised now. */
-static bool may_loosen(const struct skm_write_rate *rate, uint64_t now_usec)
+/* Whether it may be raised now. The baseline is wanted where a step is left, which is not often: behind another raise it may come
+ * at once. */
+static bool may_loosen(const struct skm_write_rate *rate, uint64_t wanted_bytes, uint64_t now_usec)
 {
-	return rate->written_usec == 0 || now_usec - rate->written_usec >= rate->hold_usec;
+	return rate->written_usec == 0 || (wanted_bytes == 0 && rate->loosened) ||
+	       now_usec - rate->written_usec >= rate->hold_usec;
 }
 
 static void note_loosened(struct skm_write_rate *rate, uint64_t now_usec)
@@ -50,7 +52,7 @@ uint64_t skm_control_rate_next(struct skm_write_rate *rate, uint64_t standing_by
 	if (wanted_bytes == standing_bytes)
 		return standing_bytes;
 	if (is_looser(wanted_bytes, standing_bytes)) {
-		if (!may_loosen(rate, now_usec))
+		if (!may_loosen(rate, wanted_bytes, now_usec))
 			return standing_bytes;
 		note_loosened(rate, now_usec);
 		return wanted_bytes;

@@ -52,6 +52,9 @@ static void test_raising_waits_half_a_second(void **state)
 	assert_int_equal(want(&one, 0, 0), 100000); /* the baseline is the largest */
 	assert_int_equal(want(&one, 0, 1 * MSEC), 0);
 	assert_int_equal(want(&one, 50000, 1 * MSEC), 50000);
+	want(&one, 60000, 1000 * MSEC);
+	assert_int_equal(want(&one, 70000, 1 * MSEC), 60000);
+	assert_int_equal(want(&one, 0, 1 * MSEC), 0); /* the step is left */
 }
 
 static void test_what_was_raised_too_soon_is_raised_later(void **state)
