@@ -49,7 +49,10 @@ static const char PROGRAM_GRAMMAR[] = "write exe, or a whole number from 1 to 64
 static const char PROGRAM_ELSEWHERE[] = "exe, the size of the program, is for memory.min and memory.low alone: it is an amount "
                                         "to protect, and no limit; write bytes, \"12%\" or \"max\"";
 
-/* A decimal number split at its point: digits / 10^decimals. At most 19 digits in all, so that it fits. */
+#define DIGITS_MAX 19 /* in all, so that they fit 64 bits */
+static const char TOO_MANY_DIGITS[] = "more than 19 digits; write a larger unit";
+
+/* A decimal number split at its point: digits / 10^decimals. */
 struct decimal {
 	uint64_t digits;
 	uint64_t scale;
@@ -71,7 +74,7 @@ static bool read_decimal(const char *text, size_t length, struct decimal *ret)
 		}
 		if (c < '0' || c > '9')
 			break;
-		if (++digits > 19)
+		if (++digits > DIGITS_MAX)
 			return false;
 		number.digits = number.digits * 10 + (uint64_t)(c - '0');
 		if (point)
@@ -81,6 +84,16 @@ static bool read_decimal(const char *text, size_t length, struct decimal *ret)
 		return false;
 	*ret = number;
 	return true;
+}
+
+/* Why read_decimal did not take it, where it begins like a number: digits beyond 64 bits, at least in what they mean. */
+static bool has_too_many_digits(const char *text, size_t length)
+{
+	size_t digits = 0;
+
+	for (size_t i = 0; i < length && (text[i] == '.' || (text[i] >= '0' && text[i] <= '9')); i++)
+		digits += text[i] != '.';
+	return digits > DIGITS_MAX;
 }
 
 static bool is_word(const char *text, size_t length, const char *word)
@@ -173,7 +186,7 @@ static int parse_size(const char *text, size_t length, bool takes_zero, struct s
 	if (*text == ' ' || text[length - 1] == ' ')
 		return fail(EINVAL, "no space is allowed in a size; write it as 64Mi", ret_reason);
 	if (!read_decimal(text, length, &number))
-		return fail(EINVAL, GRAMMAR, ret_reason);
+		return fail(EINVAL, has_too_many_digits(text, length) ? TOO_MANY_DIGITS : GRAMMAR, ret_reason);
 	text += number.length;
 	length -= number.length;
 	if (is_word(text, length, "%"))
@@ -254,7 +267,7 @@ int skm_rate_parse(const char *text, size_t length, uint64_t *ret_bits_per_sec, 
 	wide bits;
 
 	if (!read_decimal(text, length, &number))
-		return fail(EINVAL, RATE_GRAMMAR, ret_reason);
+		return fail(EINVAL, has_too_many_digits(text, length) ? TOO_MANY_DIGITS : RATE_GRAMMAR, ret_reason);
 	text += number.length;
 	length -= number.length;
 	suffix = find_suffix(RATES, COUNT(RATES), text, length);

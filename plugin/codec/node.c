@@ -82,13 +82,13 @@ static int read_ceiling(const struct skm_place *place, struct json_object *value
 static int read_memory_ceilings(const struct skm_place *place, struct json_object *object, struct skm_node *node,
                                 struct skm_err *err)
 {
-	const struct skm_words words = {.known = (const char *const[]){"min", "low", "high", "max", NULL}};
+	static const char *const known[] = {"min", "low", "high", "max", NULL};
 	int r = skm_value_object(place, object, "write {\"low\": \"1Gi\"}", err);
 
 	if (r == 0)
-		r = skm_value_check_keys(place, object, &words, err);
+		r = skm_value_check_keys(place, object, known, err);
 	for (int file = 0; r == 0 && file < SKM_MEMORY_FILES; file++) {
-		struct skm_place inside = SKM_PLACE_KEY(place, words.known[file]);
+		struct skm_place inside = SKM_PLACE_KEY(place, known[file]);
 		struct json_object *value;
 
 		if (json_object_object_get_ex(object, inside.key, &value))
@@ -99,13 +99,13 @@ static int read_memory_ceilings(const struct skm_place *place, struct json_objec
 
 static int read_ceilings(const struct skm_place *place, struct json_object *object, struct skm_node *node, struct skm_err *err)
 {
-	const struct skm_words words = {.known = (const char *const[]){"tcpmem", "memory", NULL}};
+	static const char *const known[] = {"tcpmem", "memory", NULL};
 	struct skm_place tcpmem = SKM_PLACE_KEY(place, "tcpmem"), memory = SKM_PLACE_KEY(place, "memory");
 	struct json_object *value;
 	int r = skm_value_object(place, object, "write {\"tcpmem\": \"256Mi\"}", err);
 
 	if (r == 0)
-		r = skm_value_check_keys(place, object, &words, err);
+		r = skm_value_check_keys(place, object, known, err);
 	if (r == 0 && json_object_object_get_ex(object, tcpmem.key, &value))
 		r = read_ceiling(&tcpmem, value, SKM_KEY_TCPMEM_LIMIT, &node->tcpmem_ceiling, node, err);
 	if (r == 0 && json_object_object_get_ex(object, memory.key, &value))
@@ -241,7 +241,7 @@ static int read_node(const struct skm_place *root, struct json_object *document,
 	for (size_t i = 0; i < PART_COUNT; i++)
 		known[i] = PARTS[i].name;
 	if (r == 0)
-		r = skm_value_check_keys(root, document, &(struct skm_words){.known = known}, err);
+		r = skm_value_check_keys(root, document, known, err);
 	for (size_t i = 0; r == 0 && i < PART_COUNT; i++) {
 		struct skm_place inside = SKM_PLACE_KEY(root, PARTS[i].name);
 		struct json_object *value;

@@ -25,7 +25,7 @@ static int check_keys(const struct skm_place *place, struct json_object *object,
 					return skm_place_fail(&inside, err, "unknown key here; it belongs in %s",
 					                      skm_policy_groups[i].name);
 	}
-	return skm_value_check_keys(place, object, &(struct skm_words){.known = known}, err);
+	return skm_value_check_keys(place, object, known, err);
 }
 
 static int read_group(const struct skm_place *place, struct json_object *object, const struct skm_policy_group *group,

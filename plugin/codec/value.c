@@ -217,14 +217,13 @@ const char *skm_words_hint(const char *const *known, const char *word, char buff
 
 static bool is_among(const char *const *words, const char *word)
 {
-	for (; words && *words; words++)
+	for (; *words; words++)
 		if (strcmp(*words, word) == 0)
 			return true;
 	return false;
 }
 
-int skm_value_check_keys(const struct skm_place *place, struct json_object *object, const struct skm_words *words,
-                         struct skm_err *err)
+int skm_value_check_keys(const struct skm_place *place, struct json_object *object, const char *const *known, struct skm_err *err)
 {
 	char hint[SKM_WORDS_TEXT_MAX];
 
@@ -233,12 +232,8 @@ int skm_value_check_keys(const struct skm_place *place, struct json_object *obje
 		struct skm_place inside = SKM_PLACE_KEY(place, key);
 
 		(void)value;
-		if (is_among(words->known, key))
-			continue;
-		skm_words_hint(words->known, key, hint);
-		if (is_among(words->later, key))
-			return skm_place_fail(&inside, err, "not supported by this version (%s); leave it out", hint);
-		return skm_place_fail(&inside, err, "unknown key; %s", hint);
+		if (!is_among(known, key))
+			return skm_place_fail(&inside, err, "unknown key; %s", skm_words_hint(known, key, hint));
 	}
 	return 0;
 }

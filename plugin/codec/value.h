@@ -53,14 +53,9 @@ int skm_value_text(const struct skm_place *place, struct json_object *value, cha
 
 int skm_value_object(const struct skm_place *place, struct json_object *value, const char *right, struct skm_err *err);
 
-/* The words of a document: known ones, and those that a later version will know. Both lists end with NULL. */
-struct skm_words {
-	const char *const *known, *const *later;
-};
-
-/* Refuses the first key of an object that is not known: what a later version knows is told from what is unknown, and a near miss
- * gets its "did you mean". */
-int skm_value_check_keys(const struct skm_place *place, struct json_object *object, const struct skm_words *words,
+/* Refuses the first key of an object that is not among the known ones, a list that ends with NULL; a near miss gets its "did you
+ * mean". */
+int skm_value_check_keys(const struct skm_place *place, struct json_object *object, const char *const *known,
                          struct skm_err *err);
 
 /* The word that was probably meant: at most two edits away, and not all of it wrong. NULL: none. */

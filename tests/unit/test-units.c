@@ -75,7 +75,8 @@ static const struct bad BAD[] = {
         {"1.5", -EINVAL, "whole"},
         {"0.3Ki", -EINVAL, "whole bytes"},
         {"9223372036854775808", -ERANGE, "2^63"},
-        {"99999999999999999999", -EINVAL, "not a size"},
+        {"99999999999999999999", -EINVAL, "19 digits"},
+        {"1.99999999999999999999Mi", -EINVAL, "19 digits"},
         {"9000000Ti", -ERANGE, "2^63"},
         {"0%", -ERANGE, "above 0%"},
         {"101%", -ERANGE, "at most 100%"},
@@ -213,7 +214,7 @@ static const struct bad BAD_RATES[] = {
         {"9223372036854775808bit", -ERANGE, "2^63-1"},
         {"9223372037Gbit", -ERANGE, "2^63-1"},
         {"18446744074Gbit", -ERANGE, "2^63-1"},
-        {"99999999999999999999bit", -EINVAL, "10Mbit"},
+        {"99999999999999999999bit", -EINVAL, "19 digits"},
         {"1e9bit", -EINVAL, "10Mbit"},
 };
 
