@@ -21,7 +21,7 @@ INVALID = [
     ("a misspelt key", POLICY, '{"tcpmem": {"limit": "64Mi", "mod": "soft"}}', ["$.tcpmem.mod", "mode"]),
     ("JSON that was cut", POLICY, '{"tcpmem": {"limit": "64Mi", "mo', ["cut", "32"]),
     ("a wrong type", POLICY, '{"tcpmem": {"limit": ["64Mi"]}}', ["$.tcpmem.limit", "64Mi"]),
-    ("a mode of no build", POLICY, '{"tcpmem": {"limit": "64Mi", "mode": "hard"}}', ["$.tcpmem.mode", "soft"]),
+    ("a mode that is none", POLICY, '{"tcpmem": {"limit": "64Mi", "mode": "sotf"}}', ["$.tcpmem.mode", "did you mean soft?"]),
 ]
 
 
@@ -129,6 +129,7 @@ def refused(test, here, runtime):
         check_refused(test, label, here, runtime, f"{name}-{runtime}", outcome, needles, before)
 
     attempt("a percentage of no limit", "percent", {TCPMEM: "25%"}, ["percentage", "memory.max", "64Mi"], memory_max=None)
+    attempt("a mode of no build", "hard", {POLICY: '{"tcpmem": {"limit": "64Mi", "mode": "hard"}}'}, ["mode hard", "use auto, soft"])
     attempt("a limit below the charge slack", "small", {TCPMEM: "256Ki"}, ["256.0 KiB", "memory.stat", "at least 512.0 KiB", "observe"])
     share = Box(here, runtime, f"share-{runtime}", {TCPMEM: "25%"}).up()
     limit = share.inspect()["limit_bytes"]
