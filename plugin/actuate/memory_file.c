@@ -28,18 +28,16 @@ static const char *name_of(enum skm_memory_file file)
 	return skm_name_of(&skm_memory_file_names, file);
 }
 
-/* libcgroup reads the mounts once, and leaks a little each time it does. */
-static int start_libcgroup(bool again, char **ret_mount, struct skm_err *err)
+/* libcgroup reads the mounts when it is told to, with some 300 stat calls, and leaks a little each time: once is enough, unless
+ * they have changed. */
+static int find_mount(bool again, char **ret, struct skm_err *err)
 {
-	static bool started;
-	int error = 0;
+	int error = again ? cgroup_init() : 0;
 
-	if (!started || again)
-		error = cgroup_init();
-	if (error == 0) {
-		started = true;
-		error = cgroup_get_subsys_mount_point("memory", ret_mount);
-	}
+	if (error == 0)
+		error = cgroup_get_subsys_mount_point("memory", ret);
+	if (error == ECGROUPNOTINITIALIZED && (error = cgroup_init()) == 0)
+		error = cgroup_get_subsys_mount_point("memory", ret);
 	return error == 0 ? 0 : skm_actuate_cgroup_fail(error, "", "find the memory controller", err);
 }
 
@@ -56,7 +54,7 @@ static int find_name(const struct skm_memory_cgroup *cgroup, const char **ret, s
 	for (int attempt = 0; attempt < 2; attempt++) {
 		cleanup_free char *mount = NULL;
 		size_t length;
-		int r = start_libcgroup(attempt > 0, &mount, err);
+		int r = find_mount(attempt > 0, &mount, err);
 
 		if (r < 0)
 			return r;

@@ -231,20 +231,61 @@ def rewritten(test, here):
     box.stop()
 
 
+def under_systemd(here, runtime, name, **keys):
+    """A container in a scope of systemd's, up and serving; its own cgroup and, where the runtime nests one, the scope."""
+    box = Box(here, runtime, name, policy(**keys))
+    config = json.loads((box.folder / "config.json").read_text(encoding="utf-8"))
+    config["linux"]["cgroupsPath"] = f"system.slice:skm:{name}"
+    (box.folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    box.process = here.start(runtime, "--systemd-cgroup", "run", "--bundle", box.folder, "--pid-file", box.pid_file, name)
+    here.ids.append((runtime, name))
+    world.wait_for(lambda: box.ready.exists() or box.process.poll() is not None, 20, f"container {name}")
+    if box.process.poll() is not None:
+        raise RuntimeError(f"container {name} has failed: {box.process.communicate()[1].strip()}")
+    box.pid = int(box.pid_file.read_text(encoding="ascii"))
+    path = re.search(r"^0::(.*)$", pathlib.Path(f"/proc/{box.pid}/cgroup").read_text(encoding="ascii"), re.M).group(1)
+    cgroup = world.CGROUP / path.lstrip("/")
+    levels = [cgroup] if cgroup.name.endswith(".scope") else [cgroup, cgroup.parent]
+    return box, levels
+
+
+def reload(test, here):
+    """C19 under systemd, which has its own idea of a scope's values: daemon-reload and set-property."""
+    for runtime in ("runc", "crun"):
+        box, levels = under_systemd(here, runtime, f"unit-{runtime}", memory={"low": "16Mi", "high": "100Mi", "max": "140Mi"})
+        wanted = ["0", str(16 * MIB), str(100 * MIB), str(140 * MIB)]
+        found = [values(level) for level in levels]
+        test.check(f"{runtime} under systemd: the values stand at {len(levels)} level(s)", found == [wanted] * len(levels), found)
+        world.sh("systemctl", "daemon-reload")
+        after = [values(level) for level in levels]
+        print(f"# {runtime}: daemon-reload: {found} -> {after}", flush=True)
+        time.sleep(CHECK)
+        found = [values(level) for level in levels]
+        test.check(f"{runtime} under systemd: daemon-reload: they stand again", found == [wanted] * len(levels), found)
+        before = box.inspect()["memory_reasserted"]
+        scope = levels[-1].name
+        world.sh("systemctl", "set-property", "--runtime", scope, "MemoryLow=0", "MemoryHigh=infinity", "MemoryMax=infinity")
+        world.wait_for(lambda: [values(level) for level in levels] == [wanted] * len(levels), 10, "values of ours")
+        count = box.inspect()["memory_reasserted"] - before
+        test.check(f"{runtime} under systemd: set-property: they are back, counted", count >= 3, count)
+        status = box.stop()
+        test.check(f"{runtime} under systemd: it ends well", status == 0, box.said)
+
+
 # -- memory.high and sockets ------------------------------------------------------------------------------------------
 
-LIMIT, HIGH = 48, 24  # MiB
+LIMIT, HIGH = 64, 16  # MiB
 
 
 def drain(here, name, keys, plain_high):
     """A reader at 20 MB/s whose sockets fill to the limit. Returns its rate, the peak of sock in MiB, and memory.high."""
     box = Box(
-        here, "runc", name, policy(**keys), "--rate", "20M", "--duration", "9s", "--measure", "3:8", memory_max=400 * MIB
+        here, "runc", name, policy(**keys), "--rate", "20M", "--duration", "8s", "--measure", "3:7", memory_max=400 * MIB
     ).up()
     cgroup = here.cgroup_dir(name)
     if plain_high:
         write(cgroup, "memory.high", plain_high)
-    peer, peak = box.blast("--duration", "8s"), 0
+    peer, peak = box.blast("--duration", "7s"), 0
     while box.process.poll() is None:
         try:
             peak, high = max(peak, stat(cgroup, "sock")), read(cgroup, "memory.high")
@@ -279,7 +320,7 @@ def lowered(test, here):
     with Group(here, "lower") as group:
         done = group.register(memory={"max": "200Mi"})
         test.check("lowered: registered", done.returncode == 0, done)
-        with Disk(here) as disk:
+        with Disk() as disk:
             data = disk.file("data", 120 * MIB)
             in_cgroup(group.cgroup, "cat", data)
             used = int(read(group.cgroup, "memory.current"))
@@ -309,12 +350,12 @@ def group_reasserted(group):
 class Disk:
     """A filesystem whose page cache can be reclaimed: the guest's own root is in memory. Sparse files of it cost no reading."""
 
-    def __init__(self, here):
-        self.image, self.mount = here.dir / "disk.img", pathlib.Path("/mnt/skm-disk")
-        world.sh("truncate", "-s", "4G", self.image)
-        world.sh("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1,nodiscard", self.image)
+    def __init__(self):
+        self.mount = pathlib.Path("/mnt/skm-disk")
+        world.sh("modprobe", "brd", "rd_nr=1", f"rd_size={2 << 20}")
+        world.sh("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1,nodiscard", "/dev/ram0")
         self.mount.mkdir(exist_ok=True)
-        world.sh("mount", "-o", "loop", self.image, self.mount)
+        world.sh("mount", "/dev/ram0", self.mount)
 
     def file(self, name, size):
         path = self.mount / name
@@ -326,8 +367,8 @@ class Disk:
         return self
 
     def __exit__(self, *unused):
-        world.sh("umount", "-l", self.mount)
-        self.image.unlink()
+        world.sh("umount", self.mount)
+        world.sh("rmmod", "brd")
 
 
 def meminfo(key):
@@ -403,7 +444,7 @@ def three_levels(here, disk, name, keys, top_values=None):
 
 def protection(test, here):
     """The three levels of the kernel evaluation: a program's file protected for good, twice that as far as may be."""
-    with Disk(here) as disk:
+    with Disk() as disk:
         exe = {"memory": {"min": "exe", "low": "2*exe"}}
         up = {"memory": {"min": "exe", "low": "2*exe", "propagate": True}}
         by_hand = {"memory.min": PROGRAM, "memory.low": 2 * PROGRAM}
@@ -455,3 +496,5 @@ PARTS = {
     "lowered": lowered,
     "protection": protection,
 }
+# where systemd runs: tests/vm/run --init systemd
+PARTS_UNDER_SYSTEMD = {"reload": reload}
