@@ -183,9 +183,13 @@ static void conclude(struct skm_container *container, const struct skm_memory_ch
 	struct skm_err err = SKM_ERR_INIT;
 	bool dropped = false;
 
+	for (size_t i = 0; i < changes->count; i++) {
+		struct skm_memory_entry *entry = &container->memory.entries[changes->list[i].entry];
+
+		entry->backoff = (struct skm_memory_backoff){0};
+		entry->taken = false;
+	}
 	for (uint32_t i = container->journal.memory_count; i-- > 0;) {
-		container->memory.entries[i].backoff = (struct skm_memory_backoff){0};
-		container->memory.entries[i].taken = false;
 		skm_memory_share_written(container, i);
 		if (!container->memory.entries[i].drop)
 			continue;

@@ -48,6 +48,14 @@ static int check_use(struct skm_container *container, uint32_t i, bool force, st
 	return 0;
 }
 
+/* Where the policy wants what it wanted before, someone else's stricter value stays as it does between two policies. */
+static bool keeps_theirs(const struct skm_container *container, const struct skm_memory_baseline *baseline, uint64_t want,
+                         uint64_t now)
+{
+	return want == skm_memory_set_kept(container, baseline->written) &&
+	       skm_control_memory_judge(baseline->file, baseline->ancestor, want, now) == SKM_MEMORY_TAKE_OVER;
+}
+
 int skm_memory_changes_add(struct skm_container *container, uint32_t i, bool force, struct skm_memory_changes *changes,
                            struct skm_err *err)
 {
@@ -57,7 +65,7 @@ int skm_memory_changes_add(struct skm_container *container, uint32_t i, bool for
 
 	if (r < 0)
 		return skm_err_wrap(err, "%s", baseline->cgroup);
-	if (now == want)
+	if (now == want || keeps_theirs(container, baseline, want, now))
 		return 0;
 	r = want < now ? check_use(container, i, force, changes, err) : 1;
 	if (r <= 0)

@@ -233,6 +233,13 @@ static void test_stricter_values_stay(void **state)
 	assert_int_equal(report()->memory_taken_over, 1);
 	assert_int_equal(report()->memory_reasserted, 0);
 	assert_int_equal(count_events(SKM_EVENT_MEMORY, "someone else made it 150.0 MiB, which is stricter"), 1);
+	/* nor does another policy that wants the same here take it away */
+	skm_registry_head(stage.registry)->report.in_force[SKM_IN_FORCE_MEMORY + SKM_MEMORY_FILE_LOW].bytes = 20 * SKM_MIB;
+	assert_int_equal(skm_memory_apply(skm_registry_head(stage.registry), false, NULL), 0);
+	is(stage.cgroup, "memory.low", 20 * SKM_MIB);
+	is(stage.cgroup, "memory.max", 150 * SKM_MIB);
+	skm_registry_run(stage.registry, start + 30 * SKM_USEC_PER_SEC);
+	assert_int_equal(report()->memory_taken_over, 1);
 	/* raised again, past ours */
 	put_at(stage.cgroup, "memory.max", 500 * SKM_MIB);
 	skm_registry_run(stage.registry, start + 60 * SKM_USEC_PER_SEC);
