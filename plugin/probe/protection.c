@@ -14,6 +14,10 @@
 
 #define DEPTH_MAX 64
 
+/* A cgroup that claims nothing passes its parent's protection on in proportion to what is used, and some pages are always its
+ * own: what is missing by less than this part is no cut that anybody has made. */
+#define NOISE_PART 64
+
 /* Both protections are the same computation over two files. */
 enum protection { MIN, LOW, PROTECTIONS };
 static const enum skm_memory_file FILES[PROTECTIONS] = {SKM_MEMORY_FILE_MIN, SKM_MEMORY_FILE_LOW};
@@ -181,6 +185,7 @@ static void find_cut(const struct chain *chain, const char *path, enum protectio
 	uint64_t need = least(asked->cgroup.usage, asked->cgroup.setting[which]);
 	unsigned int i = chain->count - 1;
 
+	need -= need / NOISE_PART;
 	if (asked->effective[which] >= need || chain->count <= chain->own)
 		return;
 	while (i > chain->own && chain->levels[i].effective[which] >= need)

@@ -153,6 +153,12 @@ static void test_three_levels(void **state)
 	assert_int_equal(p.effective_low_bytes, 200 * MIB);
 	assert_string_equal(p.cut_by, "");
 	assert_string_equal(p.shared_with, "");
+	/* some pages are the upper levels' own: less by so little is no cut */
+	put_number("/top", "memory.current", 601 * MIB);
+	p = look("/top/mid/box", 1, true);
+	assert_true(p.effective_low_bytes < 200 * MIB);
+	assert_string_equal(p.cut_by, "");
+	put_number("/top", "memory.current", 600 * MIB);
 	put_number("/top", "memory.low", 0);
 	p = look("/top/mid/box", 1, true);
 	assert_int_equal(p.effective_low_bytes, 0);

@@ -280,7 +280,7 @@ LIMIT, HIGH = 64, 16  # MiB
 def drain(here, name, keys, plain_high):
     """A reader at 20 MB/s whose sockets fill to the limit. Returns its rate, the peak of sock in MiB, and memory.high."""
     box = Box(
-        here, "runc", name, policy(**keys), "--rate", "20M", "--duration", "8s", "--measure", "3:7", memory_max=400 * MIB
+        here, "runc", name, policy(**keys) if keys else None, "--rate", "20M", "--duration", "8s", "--measure", "3:7", memory_max=400 * MIB
     ).up()
     cgroup = here.cgroup_dir(name)
     if plain_high:
@@ -305,11 +305,11 @@ def sockets(test, here):
     limit = {"limit": f"{LIMIT}Mi", "mode": "soft"}
     rate, peak, high = drain(here, "knows", {"tcpmem": limit, "memory": {"high": f"{HIGH}Mi"}}, None)
     test.check("memory.high stands at high + limit, to the end", high == str((LIMIT + HIGH) * MIB), high)
-    test.check("the sockets came near their limit", peak > 0.6 * LIMIT, peak)
+    test.check("the sockets held more than memory.high alone allows", peak > 1.5 * HIGH, peak)
     test.check("the reader drains at its rate", rate > 17, rate)
-    plain, peak, high = drain(here, "plain", {"tcpmem": limit}, HIGH * MIB)
-    test.check("a plain memory.high of the same number freezes it", plain < rate / 3, f"{plain} beside {rate}")
-    test.check("though nothing is freed by it", peak > HIGH, peak)
+    plain, peak, high = drain(here, "plain", None, HIGH * MIB)
+    test.check("a plain memory.high of the same number freezes it", plain < rate / 5, f"{plain} beside {rate}")
+    test.check("though nothing is freed by it", peak > 3 * HIGH, peak)
 
 
 # -- lowering memory.max ----------------------------------------------------------------------------------------------
@@ -375,39 +375,38 @@ def meminfo(key):
     return int(re.search(rf"^{key}: +(\d+) kB", pathlib.Path("/proc/meminfo").read_text(), re.M).group(1)) * 1024
 
 
-PROGRAM = 48 * MIB  # the size of the server's program file: memory.min; memory.low is twice that
-DATA = 200 * MIB
-FREE = 700 * MIB  # of the guest's memory that the test leaves to itself
-SPARE = 90 * MIB  # what the neighbour leaves of it
+PROGRAM = 32 * MIB  # the size of the server's program file: memory.min; memory.low is twice that
+DATA = 120 * MIB
+FREE = 420 * MIB  # of the guest's memory that the test leaves to itself
+STREAM = 1300 * MIB  # what the neighbour reads: some three times that
 
 
 class Pressure:
-    """Takes the memory that is too much, as huge pages, and a neighbour that takes the rest."""
+    """Takes the memory that is too much, as huge pages; and a neighbour that reads a file larger than all that is left."""
 
-    def __init__(self, here):
-        self.here = here
+    def __init__(self, disk):
+        self.stream = disk.file("stream", STREAM)
         self.cgroup = world.CGROUP / "neighbour"
         self.cgroup.mkdir(exist_ok=True)
         world.sh("sync")
-        pathlib.Path("/proc/sys/vm/drop_caches").write_text("3", encoding="ascii")
+        drop_caches()
         pages = max(0, meminfo("MemFree") - FREE) // (2 * MIB)
         pathlib.Path("/proc/sys/vm/nr_hugepages").write_text(str(pages), encoding="ascii")
 
     def press(self):
-        """Anonymous memory until only SPARE is to be had, which is then in page cache alone."""
-        size = meminfo("MemAvailable") - SPARE
-        words = f"echo $$ > {self.cgroup}/cgroup.procs && exec {world.SOCKLOAD} serve --port 7999 --anon {size} --duration 4s"
-        process = self.here.start("sh", "-c", words)
-        time.sleep(3)
-        return process
+        in_cgroup(self.cgroup, "cat", self.stream)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *unused):
         pathlib.Path("/proc/sys/vm/nr_hugepages").write_text("0", encoding="ascii")
-        world.wait_for(lambda: not read(self.cgroup, "cgroup.procs"), 10, "end of the neighbour")
+        self.stream.unlink()
         self.cgroup.rmdir()
+
+
+def drop_caches():
+    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3", encoding="ascii")
 
 
 def three_levels(here, disk, name, keys, top_values=None):
@@ -420,26 +419,26 @@ def three_levels(here, disk, name, keys, top_values=None):
     shutil.copytree(box.folder, disk.mount / name, symlinks=True)
     box.folder = disk.mount / name
     box.ready, box.pid_file = box.folder / "rootfs/ready", box.folder / "pid"
-    world.sh("truncate", "-s", PROGRAM, box.folder / "rootfs/sockload")
+    program = box.folder / "rootfs/sockload"
+    world.sh("truncate", "-s", PROGRAM, program)
     data = disk.file("data", DATA)
-    world.sh("sync")
-    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3", encoding="ascii")
-    box.up()
-    for file, value in (top_values or {}).items():
-        write(top, file, value)
-    cgroup = top / "mid" / name
-    in_cgroup(cgroup, "cat", box.folder / "rootfs/sockload", data)
-    held, report = stat(cgroup, "file"), box.inspect() if keys else None
-    with Pressure(here) as pressure:
-        process = pressure.press()
-        left, after = stat(cgroup, "file"), box.inspect() if keys else None
-        process.communicate()
-    box.stop()
+    with Pressure(disk) as pressure:
+        box.up()
+        for file, value in (top_values or {}).items():
+            write(top, file, value)
+        cgroup = top / "mid" / name
+        drop_caches()
+        in_cgroup(cgroup, "cat", program, data)
+        held, report = stat(cgroup, "file"), box.inspect() if keys else None
+        pressure.press()
+        left = stat(cgroup, "file")
+        box.stop()
+    shutil.rmtree(box.folder)
     for path in (top / "mid", top):
         path.rmdir()
     protected = report["protection"]["effective_low_bytes"] if report else 0
     print(f"# {name}: {held / MIB:.0f} MiB of page cache, {left / MIB:.0f} survive; low counts {protected / MIB:.0f}", flush=True)
-    return held, left, report, after
+    return held, left, report
 
 
 def protection(test, here):
@@ -448,22 +447,26 @@ def protection(test, here):
         exe = {"memory": {"min": "exe", "low": "2*exe"}}
         up = {"memory": {"min": "exe", "low": "2*exe", "propagate": True}}
         by_hand = {"memory.min": PROGRAM, "memory.low": 2 * PROGRAM}
-        held, bare, _, _ = three_levels(here, disk, "bare", {})
-        test.check("protection: the pressure takes what is not protected", bare < held / 3, f"{held} -> {bare}")
-        held, left, report, _ = three_levels(here, disk, "cut", exe)
+        held, bare, _ = three_levels(here, disk, "bare", {})
+        test.check("protection: the pressure takes what is not protected", bare < PROGRAM, f"{held} -> {bare}")
+        held, left, report = three_levels(here, disk, "cut", exe)
         test.check("protection: the program's size was found", report["program_bytes"] == PROGRAM, report["program_bytes"])
         shown = report["protection"]
-        test.check("protection: an ancestor without any cuts it, and is named", shown["effective_low_bytes"] == 0, shown)
-        test.check("protection: the topmost that does", shown["cut_by"] == "/sys/fs/cgroup/skm-top", shown)
-        test.check("protection: it is then worth nothing", left < PROGRAM * 1.5, left)
-        held, left, report, _ = three_levels(here, disk, "raised", up)
+        test.check("protection: an ancestor without any cuts it", shown["effective_low_bytes"] == shown["effective_min_bytes"] == 0, shown)
+        test.check("protection: the topmost that does is named", shown["cut_by"] == "/sys/fs/cgroup/skm-top", shown)
+        test.check("protection: it is then worth nothing", left < PROGRAM, left)
+        held, left, report = three_levels(here, disk, "raised", up)
         shown = report["protection"]
-        test.check("protection: propagate makes it count", shown["effective_low_bytes"] == 2 * PROGRAM and not shown["cut_by"], shown)
-        test.check("protection: what survives is what is shown", 0.95 * 2 * PROGRAM <= left <= 1.5 * 2 * PROGRAM, left)
-        held, left, report, _ = three_levels(here, disk, "by-hand", exe, by_hand)
+        test.check("protection: propagate makes low count", shown["effective_low_bytes"] == 2 * PROGRAM, shown)
+        test.check("protection: memory.min is the pod's affair", shown["effective_min_bytes"] == 0 and report["skipped"], report["skipped"])
+        test.check("protection: what survives is what is shown", 0.95 * 2 * PROGRAM <= left <= 1.4 * 2 * PROGRAM, left)
+        held, left, report = three_levels(here, disk, "by-hand", exe, by_hand)
         shown = report["protection"]
-        test.check("protection: the top level's own counts through an unclaimed level", shown["effective_min_bytes"] == PROGRAM, shown)
-        test.check("protection: and survives as well", left >= 0.95 * 2 * PROGRAM, left)
+        found = shown["effective_min_bytes"] / PROGRAM, shown["effective_low_bytes"] / (2 * PROGRAM)
+        through = all(0.98 < share <= 1 for share in found)
+        test.check("protection: the top level's own counts through a level that claims none", through, shown)
+        test.check("protection: and nothing cuts it", not shown["cut_by"], shown)
+        test.check("protection: as much survives", 0.95 * 2 * PROGRAM <= left <= 1.4 * 2 * PROGRAM, left)
 
 
 def shared(test, here):
