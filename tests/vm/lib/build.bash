@@ -12,8 +12,10 @@ overlay_make() {
 	flock "$lock"
 	[[ $build == no ]] || project_build "$stage"
 	mkdir -p "$stage/usr/local"
-	tar --create --file "$tar" --owner=0 --group=0 --numeric-owner --transform='s,^guest/,usr/lib/sockmem-vm/,' \
-		-C "$stage" . -C "$vm_dir" guest/{init,fstab,agent}
+	tar --create --file "$tar" --owner=0 --group=0 --numeric-owner \
+		--transform='s,^guest/units/,usr/lib/systemd/system/,' --transform='s,^guest/as-tester,usr/bin/as-tester,' \
+		--transform='s,^guest/,usr/lib/sockmem-vm/,' \
+		-C "$stage" . -C "$vm_dir" guest/{init,fstab,containers.conf,agent,as-tester} guest/units/{sockmem-vm.service,src.mount}
 	exec {lock}>&-
 }
 
