@@ -33,9 +33,20 @@ def burst(here, runtime, name, annotations, seconds, **bundle):
     return box, peer
 
 
+def seen_within(seconds, look):
+    """What look() finds, as soon as it finds something; nothing when the time is over."""
+    deadline = time.monotonic() + seconds
+    while not (found := look()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return found
+
+
 def until_throttled(box):
-    world.wait_for(lambda: squeezed(box.name), SHORT, "squeezed socket in the journal")
-    return squeezed(box.name)
+    """What the journal says of the first sockets that are squeezed: it has them before they are."""
+    found = seen_within(SHORT, lambda: squeezed(box.name))
+    if not found:
+        raise RuntimeError(f"after {SHORT} s still no squeezed socket in the journal")
+    return found
 
 
 def look_at_sockets(box):
@@ -46,6 +57,13 @@ def look_at_sockets(box):
         return connections, [is_locked(one) for one in sockets if not is_connection(one)]
     finally:
         close_all(sockets)
+
+
+def held_small(box):
+    """Connections that are locked to a smaller buffer than the journal says they had, as (cookie, now, before)."""
+    connections, _ = look_at_sockets(box)
+    now = [(cookie, *connections[cookie], was) for cookie, was, _ in squeezed(box.name) if cookie in connections]
+    return [(cookie, size, was) for cookie, size, lock, was in now if lock and size < was]
 
 
 def unsent(here):
@@ -80,9 +98,9 @@ def squeeze(test, here, runtime):
     box, peer = burst(here, runtime, f"squeeze-{runtime}", {TCPMEM: "8Mi"}, 3)
     baselines = until_throttled(box)
     during = here.sysctls()
-    # the journal has a socket before it is touched
-    world.wait_for(lambda: any(lock for _, lock in look_at_sockets(box)[0].values()), SHORT, "locked socket")
-    test.check(f"{runtime}: in the burst open sockets are squeezed", True)
+    held = seen_within(SHORT, lambda: held_small(box))
+    why = "" if held else f"{squeezed(box.name)} {look_at_sockets(box)}"
+    test.check(f"{runtime}: in the burst open sockets are squeezed", held, why)
     largest = [int(values["tcp_rmem"].split()[2]) for values in (during, before)]
     test.check(f"{runtime}: in the burst tcp_rmem[2] is lowered", largest[0] < largest[1], largest)
     check_given_back(test, runtime, box, peer, baselines)
