@@ -280,17 +280,21 @@ LIMIT, HIGH = 64, 16  # MiB
 def drain(here, name, keys, plain_high):
     """A reader at 20 MB/s whose sockets fill to the limit. Returns its rate, the peak of sock in MiB, and memory.high."""
     box = Box(
-        here, "runc", name, policy(**keys) if keys else None, "--rate", "20M", "--duration", "8s", "--measure", "3:7", memory_max=400 * MIB
+        here, "runc", name, policy(**keys) if keys else None, "--rate", "20M", "--duration", "7s", "--measure", "2.5:6", memory_max=400 * MIB
     ).up()
     cgroup = here.cgroup_dir(name)
     if plain_high:
         write(cgroup, "memory.high", plain_high)
-    peer, peak = box.blast("--duration", "7s"), 0
+    peer, peak = box.blast("--duration", "6s"), 0
+    end = time.monotonic() + 7
     while box.process.poll() is None:
+        if plain_high and time.monotonic() > end:
+            write(cgroup, "memory.high", "max")  # a frozen program would take long to end
+            break
         try:
             peak, high = max(peak, stat(cgroup, "sock")), read(cgroup, "memory.high")
         except (OSError, AttributeError):
-            break
+            break  # it has ended
         time.sleep(0.05)
     box.wait()
     peer.kill()
@@ -375,10 +379,51 @@ def meminfo(key):
     return int(re.search(rf"^{key}: +(\d+) kB", pathlib.Path("/proc/meminfo").read_text(), re.M).group(1)) * 1024
 
 
-PROGRAM = 32 * MIB  # the size of the server's program file: memory.min; memory.low is twice that
-DATA = 120 * MIB
-FREE = 420 * MIB  # of the guest's memory that the test leaves to itself
-STREAM = 1300 * MIB  # what the neighbour reads: some three times that
+PROGRAM = 16 * MIB  # the size of the server's program file: memory.min; memory.low is twice that
+DATA = 48 * MIB
+FREE = 480 * MIB  # of the guest's memory that the test leaves to itself
+STREAM = 900 * MIB  # what the neighbour reads
+
+
+class Server:
+    """A server in a tree of its own, top/mid/NAME, whose page cache is its program and its data."""
+
+    def __init__(self, here, disk, name, keys, top_values=None):
+        self.name, self.top = name, world.CGROUP / f"skm-{name}"
+        self.box = Box(here, "runc", name, policy(**keys) if keys else None, memory_max=None, own_netns=False)
+        config = json.loads((self.box.folder / "config.json").read_text(encoding="utf-8"))
+        config["linux"]["cgroupsPath"] = f"/{self.top.name}/mid/{name}"
+        (self.box.folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        shutil.copytree(self.box.folder, disk.mount / name, symlinks=True)
+        self.box.folder = disk.mount / name
+        self.box.ready, self.box.pid_file = self.box.folder / "rootfs/ready", self.box.folder / "pid"
+        program, data = self.box.folder / "rootfs/sockload", disk.file(f"{name}.data", DATA)
+        world.sh("truncate", "-s", PROGRAM, program)
+        self.box.up()
+        for file, value in (top_values or {}).items():
+            write(self.top, file, value)
+        self.cgroup = self.top / "mid" / name
+        world.sh("sync")
+        drop_caches()
+        self.files = program, data
+
+    def load(self):
+        in_cgroup(self.cgroup, "cat", *self.files)
+
+    def look(self, has_policy):
+        self.report = self.box.inspect() if has_policy else None
+        self.shown = self.report["protection"] if has_policy else {"effective_min_bytes": 0, "effective_low_bytes": 0}
+
+    def survives(self):
+        left = stat(self.cgroup, "file")
+        print(f"# {self.name}: {left / MIB:.0f} of {(PROGRAM + DATA) / MIB:.0f} MiB of page cache survive; "
+              f"low counts {self.shown['effective_low_bytes'] / MIB:.0f}", flush=True)  # fmt: skip
+        return left
+
+    def close(self):
+        self.box.stop()
+        for path in (self.top / "mid", self.top):
+            path.rmdir()
 
 
 class Pressure:
@@ -388,8 +433,6 @@ class Pressure:
         self.stream = disk.file("stream", STREAM)
         self.cgroup = world.CGROUP / "neighbour"
         self.cgroup.mkdir(exist_ok=True)
-        world.sh("sync")
-        drop_caches()
         pages = max(0, meminfo("MemFree") - FREE) // (2 * MIB)
         pathlib.Path("/proc/sys/vm/nr_hugepages").write_text(str(pages), encoding="ascii")
 
@@ -401,7 +444,6 @@ class Pressure:
 
     def __exit__(self, *unused):
         pathlib.Path("/proc/sys/vm/nr_hugepages").write_text("0", encoding="ascii")
-        self.stream.unlink()
         self.cgroup.rmdir()
 
 
@@ -409,64 +451,42 @@ def drop_caches():
     pathlib.Path("/proc/sys/vm/drop_caches").write_text("3", encoding="ascii")
 
 
-def three_levels(here, disk, name, keys, top_values=None):
-    """A server in top/mid/NAME with page cache of its program and its data, then pressure. Returns what survived and the report."""
-    top = world.CGROUP / "skm-top"
-    box = Box(here, "runc", name, policy(**keys) if keys else None, memory_max=None)
-    config = json.loads((box.folder / "config.json").read_text(encoding="utf-8"))
-    config["linux"]["cgroupsPath"] = f"/skm-top/mid/{name}"
-    (box.folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    shutil.copytree(box.folder, disk.mount / name, symlinks=True)
-    box.folder = disk.mount / name
-    box.ready, box.pid_file = box.folder / "rootfs/ready", box.folder / "pid"
-    program = box.folder / "rootfs/sockload"
-    world.sh("truncate", "-s", PROGRAM, program)
-    data = disk.file("data", DATA)
-    with Pressure(disk) as pressure:
-        box.up()
-        for file, value in (top_values or {}).items():
-            write(top, file, value)
-        cgroup = top / "mid" / name
-        drop_caches()
-        in_cgroup(cgroup, "cat", program, data)
-        held, report = stat(cgroup, "file"), box.inspect() if keys else None
-        pressure.press()
-        left = stat(cgroup, "file")
-        box.stop()
-    shutil.rmtree(box.folder)
-    for path in (top / "mid", top):
-        path.rmdir()
-    protected = report["protection"]["effective_low_bytes"] if report else 0
-    print(f"# {name}: {held / MIB:.0f} MiB of page cache, {left / MIB:.0f} survive; low counts {protected / MIB:.0f}", flush=True)
-    return held, left, report
+def check_protection(test, bare, cut, raised, by_hand):
+    left = {server.name: server.survives() for server in (bare, cut, raised, by_hand)}
+    protected = lambda size: 0.95 * 2 * PROGRAM <= size <= 1.4 * 2 * PROGRAM  # noqa: E731
+    test.check("protection: the pressure takes what is not protected", left["bare"] < PROGRAM, left)
+    test.check("protection: the program's size was found", cut.report["program_bytes"] == PROGRAM, cut.report["program_bytes"])
+    nothing = cut.shown["effective_low_bytes"] == cut.shown["effective_min_bytes"] == 0
+    test.check("protection: an ancestor without any cuts it to nothing", nothing, cut.shown)
+    test.check("protection: the topmost that does is named", cut.shown["cut_by"] == str(cut.top), cut.shown)
+    test.check("protection: nor does more survive", left["cut"] < PROGRAM, left)
+    test.check("protection: propagate makes low count", raised.shown["effective_low_bytes"] == 2 * PROGRAM, raised.shown)
+    skipped = raised.shown["effective_min_bytes"] == 0 and any("memory.min" in text for text in raised.report["skipped"])
+    test.check("protection: memory.min is the pod's affair", skipped, raised.report["skipped"])
+    test.check("protection: what is shown survives", protected(left["raised"]), left)
+    found = by_hand.shown["effective_min_bytes"] / PROGRAM, by_hand.shown["effective_low_bytes"] / (2 * PROGRAM)
+    through = all(0.98 < share <= 1 for share in found) and not by_hand.shown["cut_by"]
+    test.check("protection: the top level's own counts through a level that claims none", through, by_hand.shown)
+    test.check("protection: and survives", protected(left["by-hand"]), left)
 
 
 def protection(test, here):
-    """The three levels of the kernel evaluation: a program's file protected for good, twice that as far as may be."""
+    """The three levels of the kernel evaluation: memory.min the size of the server's program file, memory.low twice that."""
+    exe, keys = {"min": "exe", "low": "2*exe"}, {}
+    keys["bare"], keys["cut"], keys["by-hand"] = {}, {"memory": exe}, {"memory": exe}
+    keys["raised"] = {"memory": exe | {"propagate": True}}
+    by_hand = {"memory.min": PROGRAM, "memory.low": 2 * PROGRAM}
     with Disk() as disk:
-        exe = {"memory": {"min": "exe", "low": "2*exe"}}
-        up = {"memory": {"min": "exe", "low": "2*exe", "propagate": True}}
-        by_hand = {"memory.min": PROGRAM, "memory.low": 2 * PROGRAM}
-        held, bare, _ = three_levels(here, disk, "bare", {})
-        test.check("protection: the pressure takes what is not protected", bare < PROGRAM, f"{held} -> {bare}")
-        held, left, report = three_levels(here, disk, "cut", exe)
-        test.check("protection: the program's size was found", report["program_bytes"] == PROGRAM, report["program_bytes"])
-        shown = report["protection"]
-        test.check("protection: an ancestor without any cuts it", shown["effective_low_bytes"] == shown["effective_min_bytes"] == 0, shown)
-        test.check("protection: the topmost that does is named", shown["cut_by"] == "/sys/fs/cgroup/skm-top", shown)
-        test.check("protection: it is then worth nothing", left < PROGRAM, left)
-        held, left, report = three_levels(here, disk, "raised", up)
-        shown = report["protection"]
-        test.check("protection: propagate makes low count", shown["effective_low_bytes"] == 2 * PROGRAM, shown)
-        test.check("protection: memory.min is the pod's affair", shown["effective_min_bytes"] == 0 and report["skipped"], report["skipped"])
-        test.check("protection: what survives is what is shown", 0.95 * 2 * PROGRAM <= left <= 1.4 * 2 * PROGRAM, left)
-        held, left, report = three_levels(here, disk, "by-hand", exe, by_hand)
-        shown = report["protection"]
-        found = shown["effective_min_bytes"] / PROGRAM, shown["effective_low_bytes"] / (2 * PROGRAM)
-        through = all(0.98 < share <= 1 for share in found)
-        test.check("protection: the top level's own counts through a level that claims none", through, shown)
-        test.check("protection: and nothing cuts it", not shown["cut_by"], shown)
-        test.check("protection: as much survives", 0.95 * 2 * PROGRAM <= left <= 1.4 * 2 * PROGRAM, left)
+        servers = {name: Server(here, disk, name, keys[name], by_hand if name == "by-hand" else None) for name in keys}
+        with Pressure(disk) as pressure:
+            for server in servers.values():
+                server.load()
+            for name, server in servers.items():
+                server.look(bool(keys[name]))
+            pressure.press()
+            check_protection(test, servers["bare"], servers["cut"], servers["raised"], servers["by-hand"])
+        for server in servers.values():
+            server.close()
 
 
 def shared(test, here):
