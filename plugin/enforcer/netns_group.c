@@ -82,6 +82,16 @@ static int make_writable(struct skm_netns_group *group, int netns_fd, struct skm
 	return 0;
 }
 
+static void list_read_only(struct skm_container *container)
+{
+	const struct skm_netns *netns = &container->group->netns;
+
+	for (int key = 0; key < SKM_NETNS_KEYS; key++)
+		if (netns->read_only[key])
+			skm_container_skip(container, "throttle.sysctl: %s cannot be written: %s",
+			                   skm_apply_key_name((enum skm_netns_key)key), strerror(netns->read_only[key]));
+}
+
 static int become_writer(struct skm_container *container, int netns_fd, struct skm_err *err)
 {
 	struct skm_netns_group *group = container->group;
@@ -93,10 +103,7 @@ static int become_writer(struct skm_container *container, int netns_fd, struct s
 		return r;
 	group->writers++;
 	container->is_writer = true;
-	for (int key = 0; key < SKM_NETNS_KEYS; key++)
-		if (group->netns.read_only[key])
-			skm_container_skip(container, "throttle.sysctl: %s cannot be written: %s",
-			                   skm_apply_key_name((enum skm_netns_key)key), strerror(group->netns.read_only[key]));
+	list_read_only(container);
 	return 0;
 }
 
@@ -120,6 +127,8 @@ int skm_netns_group_update(struct skm_container *container, struct skm_err *err)
 {
 	if (container->writes_sysctls && !container->is_writer)
 		return become_writer(container, container->fds[SKM_FD_NETNS], err);
+	if (container->is_writer && container->writes_sysctls)
+		list_read_only(container); /* the list is made anew with each policy */
 	if (!container->writes_sysctls && container->is_writer)
 		skm_apply_restore_netns(container);
 	return 0;

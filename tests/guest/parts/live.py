@@ -115,9 +115,14 @@ def refused(test, label, here, annotations, *needles, **bundle):
     test.check(f"{label}: nothing is held", live() == [] and not journals(), live())
 
 
-def limit_of(here, name, annotations, **bundle):
+def hooks(*words):
+    """For a bundle, with these arguments."""
+    return {stage: [{"path": world.HOOK, "args": ["sockmem-hook", *words]}] for stage in ("createRuntime", "poststop")}
+
+
+def limit_of(here, name, annotations, runtime="crun", **bundle):
     """Starts a container, looks at it and ends it: (limit_bytes, report, policy events, what inspect shows)."""
-    box = Box(here, "crun", name, annotations, **bundle).up()
+    box = Box(here, runtime, name, annotations, **bundle).up()
     try:
         report = box.inspect()
         return report["limit_bytes"], report, events(name, "policy"), sockmem("inspect", name)
@@ -148,6 +153,12 @@ def node_rules(test, here):
     test.check("ceiling: of memory.high", report["in_force"]["memory.high"]["bytes"] == 80 * MIB, report["in_force"])
     refused(test, "allow", here, {POLICY: '{"tcpmem": "8Mi", "throttle": {"sockets": false}, "memory": {"low": "1Mi"}}'},
             "memory.low, throttle.sockets", "allow", str(NODE_FILE))  # fmt: skip
+    limit, report, told, text = limit_of(here, "profile", {PROFILE: "large"})
+    test.check("profile: the node's own is not cut", limit == 1024 * MIB and not told, (limit, told))
+    where = (report["policy"]["source"], report["sources"]["throttle.sockets"], report["sources"]["tcpmem.mode"])
+    test.check("profile: each value says where it came from", where == (PROFILE, PROFILE, "none") and "profile large" in text, where)
+    refused(test, "profile: one that is not there", here, {PROFILE: "larg"}, "larg", "small", "large")
+    kernel_tcp(test, here)
     NODE_FILE.unlink()
     reload_node()
     refused(test, "no node file: nothing is taken from neighbours", here, {POLICY: '{"memory": {"min": "1Mi", "propagate": true}}'},
@@ -156,6 +167,38 @@ def node_rules(test, here):
     in_force = report["in_force"]["memory.max"]
     test.check("no node file: memory.max may not be raised", (in_force["bytes"], in_force["cut_by"]) == (152 * MIB, "runtime"), in_force)
     test.check("no node file: and that is said", any("which the runtime set" in text for text in told), told)
+
+
+def kernel_tcp(test, here):
+    """What v1 users have in the bundle, with ceilings of 64 MiB: alone, and beside an annotation."""
+    limit, report, told, _ = limit_of(here, "bundle", None, kernel_tcp=128 * MIB, runtime="runc", hooks=hooks("--node-defaults"))
+    cut = report["in_force"]["tcpmem.limit"]["cut_by"]
+    test.check("kernelTCP: a bundle is a tenant's too", (limit, cut, report["policy"]["source"]) == (64 * MIB, "ceiling", "kernelTCP"), report)
+    limit, report, told, text = limit_of(here, "both", {TCPMEM: "32Mi"}, kernel_tcp=48 * MIB, runtime="runc")
+    test.check("kernelTCP: an annotation counts", limit == 32 * MIB and report["kernel_tcp_bytes"] == 48 * MIB, report)
+    line = f"config.json says kernelTCP 48.0 MiB, the limit in force is 32.0 MiB by {TCPMEM}"
+    test.check("kernelTCP: and the difference is told", told == [line], told)
+    test.check("kernelTCP: and shown", "config.json says kernelTCP 48.0 MiB" in text, text)
+
+
+def defaults(test, here):
+    """Containers that ask for nothing, with an administrator who changes one of them."""
+    write_node({"defaults": {"tcpmem": "40Mi"}, "ceilings": {"tcpmem": "16Mi"}})
+    start_daemon()
+    box = Box(here, "runc", "plain", None, hooks=hooks("--node-defaults")).up()
+    report = box.inspect()
+    test.check("defaults: who asks for nothing gets them, uncut", (report["limit_bytes"], report["policy"]["source"]) == (40 * MIB, "defaults"), report)
+    test.check("defaults: list shows it", live() == ["plain"] and "plain" in sockmem("list"), live())
+    sockmem("set", "plain", "24Mi")
+    report = box.inspect()
+    where = (report["sources"]["tcpmem.limit"], report["policy"]["source"], report["limit_bytes"])
+    test.check("defaults: no ceiling bounds the administrator", where == ("administrator", "defaults", 24 * MIB), where)
+    box.stop()
+    write_node({})
+    reload_node()
+    box = Box(here, "runc", "bare", None, hooks=hooks("--node-defaults")).up()
+    test.check("defaults: without them a container is left alone", live() == [] and not journals(), live())
+    box.stop()
 
 
 def sighup(test, here):
@@ -238,9 +281,9 @@ def set_in_burst(test, here):
     done = run("sockmem", "set", "set", "64Ki")
     test.check("set: what cannot be held is refused", done.returncode == 1 and "may lag behind" in done.stderr, done)
     test.check("set: and the limit in force is the old one", box.inspect()["limit_bytes"] == 8 * MIB, box.inspect()["in_force"])
-    cap = smallest_rmem(here)
+    world.wait_for(lambda: smallest_rmem(here) < MIB // 4, SECONDS, "small cap")
     sockmem("set", "set", "64Mi")
-    world.wait_for(lambda: smallest_rmem(here) > 2 * cap, SECONDS, "larger cap")
+    world.wait_for(lambda: smallest_rmem(here) > MIB // 2, SECONDS, "larger cap")
     test.check("set: a higher limit is felt in the burst", True)
     sockmem("set", "set", '{"tcpmem": {"limit": "8Mi", "mode": "observe"}}')
     after = here.sysctls()
@@ -316,6 +359,23 @@ def release(test, here):
     test.check("release --all: without an enforcer", done.returncode == 4 and "not running" in done.stderr, done)
 
 
+def adopt_in_the_hosts_namespace(test, here):
+    """As a service is that has no network namespace of its own."""
+    host = [pathlib.Path(f"/proc/sys/net/ipv4/{key}").read_bytes() for key in world.NETNS_SYSCTLS]
+    cgroup = world.CGROUP / "skm" / "service"
+    cgroup.mkdir()
+    process = here.start("sleep", "100")
+    (cgroup / "cgroup.procs").write_text(str(process.pid), encoding="ascii")
+    text = sockmem("adopt", "--cgroup", cgroup, "--id", "on-the-host", "32Mi")
+    test.check("adopt: what is skipped in the host's namespace is said", "on-the-host: limit 32.0 MiB" in text and "not applied: " in text, text)
+    now = [pathlib.Path(f"/proc/sys/net/ipv4/{key}").read_bytes() for key in world.NETNS_SYSCTLS]
+    test.check("adopt: and its sysctls are left alone", now == host, now)
+    process.kill()
+    process.communicate()
+    world.wait_for(lambda: not live(), 5, "its end")
+    cgroup.rmdir()
+
+
 def adopt(test, here):
     """What no hook started: a process in a cgroup and a network namespace of its own."""
     before = here.sysctls()
@@ -347,6 +407,7 @@ def adopt(test, here):
         test.check("adopt: and all is as it was", here.sysctls() == before and not journals(), here.sysctls())
         done = run("sockmem", "adopt", "--cgroup", "/skm/by-hand", "32Mi")
         test.check("adopt: an empty cgroup", done.returncode == 3 and "no process" in done.stderr, done)
+    adopt_in_the_hosts_namespace(test, here)
     for path, part in (("skm/by-hand", "no whole path"), ("/skm/../..", '".."'), ("/", "root cgroup"), ("/sys/fs/cgroup", "root cgroup")):
         done = run("sockmem", "adopt", "--cgroup", path, "32Mi")
         test.check(f"adopt: {path} is refused", done.returncode == 1 and part in done.stderr and done.stderr.count("\n") == 1, done)
@@ -356,6 +417,7 @@ def adopt(test, here):
 PARTS = {
     "same-result": same_result,
     "node-rules": node_rules,
+    "defaults": defaults,
     "sighup": sighup,
     "set": set_in_burst,
     "set-memory": set_memory,
