@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "codec/message.h"
 #include "codec/writer.h"
+#include "containerd.h"
 #include "format.h"
 #include "hooks_file.h"
 #include "paths.h"
@@ -29,6 +30,7 @@ struct findings {
 	struct skm_err trouble; /* where it did not */
 	struct skm_hooks_file hooks[SKM_HOOKS_FOLDERS_MAX];
 	int hooks_count;
+	struct skm_containerd containerd;
 	char log[LOG_TAIL + 1];
 	const char *lines[LOG_LINES]; /* the last ones, oldest first, in log */
 	int line_count;
@@ -92,6 +94,7 @@ static int look(struct findings *ret, struct skm_err *err)
 		memcpy(ret->refusal, refusal, sizeof(ret->refusal));
 	ask_enforcer(ret);
 	ret->hooks_count = skm_cli_hooks_files(skm_cli_paths()->hooks_dir, ret->hooks);
+	skm_cli_containerd_look(skm_cli_paths()->containerd, &ret->containerd);
 	read_log(ret);
 	return 0;
 }
@@ -181,7 +184,8 @@ static void print_hooks_file(const struct skm_hooks_file *file)
 	else if (!file->executable)
 		print_line("hooks file", "%s: its hook %s is not there or not executable", file->path, file->hook);
 	else
-		print_line("hooks file", "%s: %s", file->path, file->hook);
+		print_line("hooks file", "%s: %s, for %s", file->path, file->hook,
+		           file->for_all ? "every container" : "containers with an annotation");
 	if (!file->read_by_default)
 		print_line("", "podman reads it with --hooks-dir, or once it is linked into /usr/share/containers/oci/hooks.d");
 }
@@ -199,6 +203,35 @@ static void print_hooks(const struct findings *found)
 		           "none: podman and CRI-O call no hook; runc and crun take it from a bundle's config.json");
 	for (int i = 0; i < found->line_count; i++)
 		print_line(i ? "" : "the hook's log", "%s", found->lines[i]);
+}
+
+static void print_containerd(const struct findings *found)
+{
+	for (size_t i = 0; i < found->containerd.count; i++) {
+		const struct skm_containerd_runtime *runtime = &found->containerd.runtimes[i];
+
+		if (!*runtime->missing)
+			print_line(i ? "" : "containerd", "runtime %s: passes the annotations of pods", runtime->name);
+		else
+			print_line(i ? "" : "containerd",
+			           "runtime %s: does not pass %s; add \"io.sockmem.*\" to its pod_annotations in %s",
+			           runtime->name, runtime->missing, skm_cli_paths()->containerd);
+	}
+	if (found->containerd.found && found->containerd.count == 0)
+		print_line("containerd", "%s lists no runtime: no annotation of a pod is passed", skm_cli_paths()->containerd);
+}
+
+static void write_containerd(struct skm_writer *writer, const struct skm_containerd *containerd)
+{
+	skm_writer_array(writer, "containerd");
+	for (size_t i = 0; i < containerd->count; i++) {
+		skm_writer_object(writer, NULL);
+		skm_writer_text(writer, "runtime", containerd->runtimes[i].name);
+		skm_writer_text(writer, "not_passed",
+		                containerd->runtimes[i].missing[0] ? containerd->runtimes[i].missing : NULL);
+		skm_writer_end(writer);
+	}
+	skm_writer_end(writer);
 }
 
 static void write_node(struct skm_writer *writer, const struct skm_pong *pong)
@@ -239,6 +272,7 @@ static void write_hooks(struct skm_writer *writer, const struct findings *found)
 		skm_writer_bool(writer, "found", file->found);
 		skm_writer_text(writer, "hook", file->hook[0] ? file->hook : NULL);
 		skm_writer_bool(writer, "executable", file->executable);
+		skm_writer_bool(writer, "every_container", file->for_all);
 		skm_writer_bool(writer, "read_by_default", file->read_by_default);
 		skm_writer_end(writer);
 	}
@@ -272,6 +306,7 @@ static char *format_json(const struct findings *found)
 	skm_writer_end(writer);
 	write_enforcer(writer, found);
 	write_hooks(writer, found);
+	write_containerd(writer, &found->containerd);
 	return skm_writer_finish(writer, true);
 }
 
@@ -292,6 +327,7 @@ enum skm_exit skm_cli_doctor(const struct skm_cli *cli)
 		print_enforcer(found);
 		print_node(found);
 		print_hooks(found);
+		print_containerd(found);
 	}
 	return found->refusal[0] ? SKM_EXIT_FAILURE : status;
 }

@@ -52,6 +52,7 @@ static void look(const char *folder, bool read_by_default, struct skm_hooks_file
 		return;
 	ret->found = true;
 	skm_cli_hooks_file_path(text, ret->hook);
+	ret->for_all = strstr(text, "\"--node-defaults\"");
 	ret->executable = is_executable(ret->hook);
 }
 

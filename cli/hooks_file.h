@@ -13,6 +13,7 @@ struct skm_hooks_file {
 	char hook[PATH_MAX];  /* the hook that it names; empty: none was found in it */
 	bool found;           /* the file is there and could be read */
 	bool executable;      /* the hook is a file that can be executed */
+	bool for_all;         /* it is for containers without an annotation too (sockmem-always.json) */
 	bool read_by_default; /* podman looks into this folder without being told */
 };
 

@@ -9,6 +9,7 @@ struct skm_cli_paths {
 	const char *hook_log;
 	const char *hook;      /* the installed hook */
 	const char *hooks_dir; /* where this build installs its hooks.d file */
+	const char *containerd;
 };
 
 const struct skm_cli_paths *skm_cli_paths(void);

@@ -236,3 +236,21 @@ def the_words_of_hooks(world):
     for words in (("list", "--convert"), ("check", "64Mi", "--dry-run")):
         done = Done([CLI, *words], environment)
         equal((done.status, done.stdout, done.stderr.count("\n")), (2, "", 1), f"{words}: {done.stderr!r}")
+
+
+@check
+def doctor_says_which_annotations_containerd_passes(world):
+    def doctor(*words):
+        return Done([CLI, "doctor", *words], world.environment(LANG="C.UTF-8")).stdout
+
+    expect("containerd" not in doctor(), "said of a node without it")
+    equal(json.loads(doctor("--json"))["containerd"], [], "without it")
+    table = '[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.%s]\n  pod_annotations = %s\n'
+    (world.run_dir / "containerd.toml").write_text(table % ("runc", '["io.sockmem.*"]') + table % ("crun", '["io.sockmem.tcpmem"]'))
+    text = doctor()
+    expect("runtime runc: passes the annotations of pods" in text, text)
+    expect("runtime crun: does not pass io.sockmem.policy, io.sockmem.profile" in text and 'add "io.sockmem.*"' in text, text)
+    found = json.loads(doctor("--json"))["containerd"]
+    equal([(one["runtime"], one["not_passed"] is None) for one in found], [("runc", True), ("crun", False)], "runtimes")
+    (world.run_dir / "containerd.toml").write_text("version = 2\n")
+    expect("lists no runtime: no annotation of a pod is passed" in doctor(), doctor())

@@ -42,12 +42,12 @@ int skm_hook_task_of(const char *argument, const struct skm_state *state, enum s
 
 	if (argument)
 		return task_of_argument(argument, state, ret, err);
-	if (strcmp(state->status, "stopped") == 0 || (state->pid == 0 && !starts)) {
+	if (strcmp(state->status, "stopped") == 0 || (state->pid == 0 && !*state->status)) {
 		*ret = SKM_HOOK_RELEASE;
 		return 0;
 	}
-	/* A hook of a container-side stage sees its pid from inside the pid namespace. */
-	if (starts && state->pid <= 1)
+	/* A hook of a container-side stage sees its pid from inside the pid namespace; crun calls that status "starting". */
+	if (state->pid <= 1 || strcmp(state->status, "starting") == 0)
 		return skm_err_set(err, EINVAL,
 		                   "the state gives status %s with pid %d, as inside the container (createContainer, "
 		                   "startContainer): " WHAT_TO_DO,
