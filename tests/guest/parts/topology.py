@@ -349,7 +349,7 @@ def unmapped_users(test, here, runtime):
 def moved(test, here, runtime):
     """C05: a manager moves the process after the hook. What its old sockets hold stays where it was charged."""
     box = place(here, runtime, f"moved-{runtime}", {TCPMEM: "64Mi"}, "--rate", "1M", memory_max=None).up()
-    peer = box.blast("--idle", "4s", "--duration", "30s", connections=20)
+    peer = box.blast("--idle", "4s", "--duration", "30s", connections=100)
     world.wait_for(here.dialled.exists, LONG, "connections")
     elsewhere = SKM / f"elsewhere-{runtime}"
     elsewhere.mkdir(exist_ok=True)
