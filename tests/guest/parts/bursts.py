@@ -25,8 +25,8 @@ def squeezed(container):
 
 
 def burst(here, runtime, name, annotations, seconds, **bundle):
-    """A container whose 50 connections send for some seconds faster than it reads, and stay open."""
-    box = Box(here, runtime, name, annotations, "--rate", "20M", memory_max=None, **bundle).up()
+    """A container whose 50 connections send for some seconds faster than it reads, however slow the guest is, and stay open."""
+    box = Box(here, runtime, name, annotations, "--rate", "10M", memory_max=None, **bundle).up()
     peer = box.blast("--duration", f"{seconds}s", "--stay", "60s")
     world.wait_for(here.dialled.exists, 10, "connections")
     peer.over = time.monotonic() + seconds + 0.5
@@ -93,16 +93,19 @@ def check_given_back(test, label, box, peer, baselines):
     test.check(f"{label}: giving back is an event", any("their own buffers" in t for t in events(box.name, "restored")), kinds(box.name))
 
 
+def largest_buffer(sysctls):
+    return int(sysctls["tcp_rmem"].split()[2])
+
+
 def squeeze(test, here, runtime):
     before = here.sysctls()
-    box, peer = burst(here, runtime, f"squeeze-{runtime}", {TCPMEM: "8Mi"}, 3)
+    box, peer = burst(here, runtime, f"squeeze-{runtime}", {TCPMEM: "8Mi"}, 6)
     baselines = until_throttled(box)
-    during = here.sysctls()
     held = seen_within(SHORT, lambda: held_small(box))
     why = "" if held else f"{squeezed(box.name)} {look_at_sockets(box)}"
     test.check(f"{runtime}: in the burst open sockets are squeezed", held, why)
-    largest = [int(values["tcp_rmem"].split()[2]) for values in (during, before)]
-    test.check(f"{runtime}: in the burst tcp_rmem[2] is lowered", largest[0] < largest[1], largest)
+    lowered = seen_within(SHORT, lambda: largest_buffer(here.sysctls()) < largest_buffer(before))
+    test.check(f"{runtime}: in the burst tcp_rmem[2] is lowered", lowered, here.sysctls())
     check_given_back(test, runtime, box, peer, baselines)
     report = box.inspect()
     test.check(f"{runtime}: inspect counts what it did", min(report[k] for k in ("squeezed_sockets", "sysctl_writes", "decisions")) > 0, report)
@@ -205,15 +208,24 @@ def observe(test, here, runtime):
     test.check(f"{runtime}: an ended record of it", ended(box.name)[0]["backend"] == "observe", ended(box.name))
 
 
-def oom(test, here, runtime):
-    """The bare burst that kills, as tests/guest/story has it; sockmem only watches, and tells afterwards."""
+def kill_by_burst(here, runtime, i):
+    """(container, exit status) of the bare burst that kills, as tests/guest/story has it; sockmem only watches."""
     connections = 200 if int(platform.release().split(".")[0]) >= 7 else 50
     policy = {POLICY: json.dumps({"tcpmem": {"limit": "32Mi", "mode": "observe"}})}
     options = ["--rate", "20M", "--anon", "100Mi", "--anon-over", "3s", "--duration", "8s"]
-    box = Box(here, runtime, f"oom-{runtime}", policy, *options).up()
+    box = Box(here, runtime, f"oom-{runtime}-{i}", policy, *options).up()
     peer = box.blast("--duration", "5s", connections=connections)
     status = box.wait(30)
     peer.kill()
+    return box, status
+
+
+def oom(test, here, runtime):
+    """What is told after an OOM kill. A guest that is held up may send too little to kill: then it is made again."""
+    for i in range(3):
+        box, status = kill_by_burst(here, runtime, i)
+        if status == 137:
+            break
     test.check(f"{runtime}: the kernel kills the program", status == 137, f"exit {status}: {box.said}")
     world.wait_for(lambda: ended(box.name), SHORT, "ended record")
     report = box.inspect()
@@ -233,7 +245,7 @@ def write_rmem(here, text):
 def foreign(test, here, runtime):
     """Someone else writes tcp_rmem while a container runs."""
     before = here.sysctls()
-    box = Box(here, runtime, f"foreign-{runtime}", {TCPMEM: "8Mi"}, "--rate", "20M", memory_max=None).up()
+    box = Box(here, runtime, f"foreign-{runtime}", {TCPMEM: "8Mi"}, "--rate", "10M", memory_max=None).up()
     write_rmem(here, FOREIGN)
     peer = box.blast("--duration", "3s")
     world.wait_for(lambda: "foreign-write" in kinds(box.name), SHORT, "foreign write")
