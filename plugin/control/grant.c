@@ -67,13 +67,41 @@ static bool asks_for_nothing(const struct skm_policy *policy, enum skm_policy_ke
 	return size->kind == SKM_SIZE_BYTES && size->value == 0;
 }
 
+/* Whether the value makes the limit one on paper. */
+static bool lifts_limit(const struct skm_policy *policy, enum skm_policy_key key)
+{
+	switch (key) {
+	case SKM_KEY_TCPMEM_MODE:
+		return policy->mode == SKM_MODE_OBSERVE;
+	case SKM_KEY_THROTTLE_SYSCTL:
+		return !policy->throttle.sysctl;
+	case SKM_KEY_THROTTLE_SOCKETS:
+		return !policy->throttle.sockets;
+	case SKM_KEY_THROTTLE_PROTOCOLS:
+		return !(policy->throttle.protocols & UINT32_C(1) << SKM_PROTOCOL_TCP);
+	default:
+		return false;
+	}
+}
+
+/* Whether annotations may set that value here. A ceiling on sockets means that they are held: without an allow list, which would
+ * be the administrator's word, nothing may be set that leaves them alone. */
+static bool may_set(const struct skm_node *node, const struct skm_policy *policy, enum skm_policy_key key)
+{
+	bool has_list = node->lower_only == 0;
+
+	if (!(node->allow & SKM_KEY_BIT(key)))
+		return asks_for_nothing(policy, key);
+	return has_list || !(node->ceilings & SKM_KEY_BIT(SKM_KEY_TCPMEM_LIMIT)) || !lifts_limit(policy, key);
+}
+
 static int check_allowed(const struct skm_node *node, const struct skm_policy *policy, struct skm_err *err)
 {
 	char refused[256] = "";
 	unsigned int count = 0;
 
 	for (unsigned int key = 0; key < SKM_POLICY_KEYS; key++) {
-		if (!skm_policy_has(policy, key) || (node->allow & SKM_KEY_BIT(key)) || asks_for_nothing(policy, key))
+		if (!skm_policy_has(policy, key) || may_set(node, policy, key))
 			continue;
 		append(refused, sizeof(refused), skm_name_of(&skm_policy_key_names, key), ", ");
 		count++;

@@ -234,6 +234,32 @@ static void test_what_annotations_may_not_set(void **state)
 	granted(&node, &asked, &FACTS);
 }
 
+/* A ceiling on a limit that nobody holds would be none. */
+static void test_a_ceiling_is_held(void **state)
+{
+	struct skm_node node = with_ceiling(BYTES(64 * SKM_MIB)), bare = SKM_NODE_INIT;
+	struct skm_policy asked = with_limit(SKM_SOURCE_ANNOTATION_POLICY, BYTES(SKM_MIB));
+
+	(void)state;
+	set(&asked, SKM_KEY_TCPMEM_MODE);
+	set(&asked, SKM_KEY_THROTTLE_SYSCTL);
+	set(&asked, SKM_KEY_THROTTLE_SOCKETS);
+	set(&asked, SKM_KEY_THROTTLE_PROTOCOLS);
+	granted(&node, &asked, &FACTS); /* nothing of it is off */
+	asked.mode = SKM_MODE_OBSERVE;
+	refused(&node, &asked, &FACTS, EINVAL, "may not set tcpmem.mode on", "\"allow\"");
+	asked.mode = SKM_MODE_SOFT;
+	asked.throttle.sysctl = asked.throttle.sockets = false;
+	asked.throttle.protocols = UINT32_C(1) << SKM_PROTOCOL_UDP;
+	refused(&node, &asked, &FACTS, EINVAL, "throttle.sysctl, throttle.sockets, throttle.protocols", "them");
+	granted(&bare, &asked, &FACTS);
+	node.lower_only = 0; /* an allow list has these values */
+	granted(&node, &asked, &FACTS);
+	node = with_ceiling(BYTES(64 * SKM_MIB));
+	asked.source = SKM_SOURCE_ADMINISTRATOR;
+	granted(&node, &asked, &FACTS);
+}
+
 static void test_destroy_needs_the_node_and_the_policy(void **state)
 {
 	struct skm_node node = SKM_NODE_INIT;
@@ -391,6 +417,7 @@ int main(void)
 	        cmocka_unit_test(test_percentages_are_of_the_memory_max_in_force),
 	        cmocka_unit_test(test_program_sizes),
 	        cmocka_unit_test(test_what_annotations_may_not_set),
+	        cmocka_unit_test(test_a_ceiling_is_held),
 	        cmocka_unit_test(test_destroy_needs_the_node_and_the_policy),
 	        cmocka_unit_test(test_annotations_lower_what_the_runtime_set),
 	        cmocka_unit_test(test_ceilings_of_memory),

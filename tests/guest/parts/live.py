@@ -8,7 +8,7 @@ import signal
 import time
 
 import world
-from box import MIB, POLICY, TCPMEM, ByHand, Box, ask, close_all, daemons, ended, is_connection, is_locked, journal_of, journals, live, run
+from box import MIB, POLICY, PORT, TCPMEM, ByHand, Box, ask, close_all, daemons, ended, is_connection, is_locked, journal_of, journals, live, run
 from box import rcvbuf, start_daemon, stop_daemon
 from parts.managers import podman
 
@@ -414,6 +414,37 @@ def adopt(test, here):
     test.check("adopt: refusals leave nothing", live() == [] and not journals(), live())
 
 
+def adopt_service(test, here):
+    """A service of systemd, with a burst; started again it has another cgroup."""
+    before = here.sysctls()
+    unit = "skm-adopted.service"
+    world.sh("systemd-run", "--unit", unit, "--property", f"NetworkNamespacePath=/run/netns/{here.netns}",
+             world.SOCKLOAD, "serve", "--port", PORT, "--rate", "20M", "--ready-file", here.dir / "ready")  # fmt: skip
+    try:
+        world.wait_for((here.dir / "ready").exists, SECONDS, "service")
+        start_daemon()
+        shown = world.sh("systemctl", "show", "--property", "ControlGroup", "--value", unit).strip()
+        text = sockmem("adopt", "--cgroup", shown, "8Mi")
+        test.check("adopt: a service is called as its unit", text == f"{unit}: limit 8.0 MiB, backend soft\n", text)
+        words = ["--to", world.CONTAINER4, "--port", PORT, "--connections", 50, "--duration", "4s", "--stay", "60s"]
+        peer = here.start_peer("blast", *words)
+        world.wait_for(lambda: ask("inspect", unit)["squeezed_sockets"] > 0, SECONDS, "squeezed socket")
+        peak = ask("inspect", unit)["sock_peak_bytes"]
+        test.check("adopt: in a burst it is held", peak < 24 * MIB, peak)
+        world.sh("systemctl", "daemon-reload")
+        test.check("adopt: systemd reads its units anew", live() == [unit], live())
+        peer.kill()
+        world.sh("systemctl", "restart", unit)
+        world.wait_for(lambda: not live(), SECONDS, "its end")
+        test.check("adopt: a service that starts again is another", here.sysctls() == before, here.sysctls())
+        sockmem("adopt", "--cgroup", f"{world.CGROUP}{shown}", "--id", "again", "8Mi")
+        world.sh("systemctl", "stop", unit)
+        world.wait_for(lambda: not live(), SECONDS, "its end")
+        test.check("adopt: and ends as one", here.sysctls() == before and not journals(), here.sysctls())
+    finally:
+        world.sh("systemctl", "stop", unit, check=False)
+
+
 PARTS = {
     "same-result": same_result,
     "node-rules": node_rules,
@@ -424,3 +455,5 @@ PARTS = {
     "release": release,
     "adopt": adopt,
 }
+if pathlib.Path("/run/systemd/system").is_dir():
+    PARTS["adopt-service"] = adopt_service
