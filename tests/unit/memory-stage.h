@@ -23,6 +23,7 @@ static struct {
 	} list[256];
 	int count;
 	int fail_at;              /* the number of the write that fails; 0: none */
+	bool gone;                /* it fails as in a cgroup that is gone */
 	int steps;                /* times that the way down was begun */
 	uint32_t journaled_first; /* entries in the journal at the first write */
 } writes;
@@ -79,7 +80,7 @@ int skm_actuate_memory_write(const struct skm_memory_cgroup *cgroup, enum skm_me
 	writes.list[writes.count].file = file;
 	writes.list[writes.count++].bytes = bytes;
 	if (writes.count == writes.fail_at)
-		return skm_err_set(err, EPERM, "a write that a test lets fail");
+		return skm_err_set(err, writes.gone ? ENODEV : EPERM, "a write that a test lets fail");
 	put_at(cgroup->dirfd, skm_name_of(&skm_memory_file_names, file), skm_probe_memcg_kept(bytes, PAGE));
 	return 0;
 }

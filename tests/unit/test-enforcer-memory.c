@@ -219,6 +219,29 @@ static void test_rewritten_values_come_back(void **state)
 	is(stage.cgroup, "memory.max", 200 * SKM_MIB);
 }
 
+static void test_a_cgroup_that_goes_meanwhile_is_quiet(void **state)
+{
+	uint64_t start;
+
+	(void)state;
+	hold(policy_with(ALL));
+	start = skm_now_usec();
+	put_at(stage.cgroup, "memory.max", UINT64_MAX);
+	writes.fail_at = writes.count + 1;
+	writes.gone = true;
+	skm_registry_run(stage.registry, start + 2 * SKM_USEC_PER_SEC);
+	assert_int_equal(report()->memory_reasserted, 0);
+	assert_false(has_event(SKM_EVENT_TROUBLE));
+	/* any other failure is told, and tried again later */
+	writes.fail_at = writes.count + 1;
+	writes.gone = false;
+	skm_registry_run(stage.registry, start + 10 * SKM_USEC_PER_SEC);
+	assert_true(has_event(SKM_EVENT_TROUBLE));
+	skm_registry_run(stage.registry, start + 20 * SKM_USEC_PER_SEC);
+	is(stage.cgroup, "memory.max", 200 * SKM_MIB);
+	assert_int_equal(report()->memory_reasserted, 1);
+}
+
 static void test_stricter_values_stay(void **state)
 {
 	uint64_t start;
@@ -326,6 +349,7 @@ int main(void)
 	        MEMORY(test_observe_writes_nothing),
 	        MEMORY(test_rounding_is_no_drift),
 	        MEMORY(test_rewritten_values_come_back),
+	        MEMORY(test_a_cgroup_that_goes_meanwhile_is_quiet),
 	        MEMORY(test_stricter_values_stay),
 	        MEMORY(test_taken_over_after_a_crash),
 	        MEMORY(test_restored_where_it_ended_meanwhile),
