@@ -65,6 +65,10 @@ bool skm_cli_is_unknown(const struct skm_err *err);
 /* Says what the enforcer refused, or that none is running, and returns the exit status of that. */
 enum skm_exit skm_cli_refused(enum skm_cli_asked asked, const struct skm_err *err);
 
+/* Says that there is no container of that id, or beginning of one, with what its hook said of it where it did: one that is not
+ * enforced is there, but in no record. err: the enforcer's, where it was asked. Returns the exit status. */
+enum skm_exit skm_cli_none_found(const char *id, enum skm_cli_asked asked, const struct skm_err *err);
+
 #define SKM_CLI_ABSENT_TEXT "the enforcer is not running; it starts with the first container that has a policy"
 
 #endif

@@ -70,14 +70,6 @@ static enum skm_cli_asked ask_live(const char *id, struct skm_event_list *list, 
 	return SKM_ASKED_REFUSED;
 }
 
-static enum skm_exit none_found(const char *id, enum skm_cli_asked asked, const struct skm_err *err)
-{
-	if (asked == SKM_ASKED_ABSENT)
-		return skm_cli_fail(SKM_EXIT_NO_ENFORCER, "no container that has ended is called %s, and " SKM_CLI_ABSENT_TEXT,
-		                    id);
-	return skm_cli_fail(SKM_EXIT_NO_CONTAINER, "%s", err->text);
-}
-
 enum skm_exit skm_cli_event_list_collect(const char *id, bool quiet, struct skm_event_list *list, enum skm_cli_asked *ret_asked)
 {
 	cleanup_ended struct skm_ended_set set = SKM_ENDED_SET_INIT;
@@ -99,7 +91,7 @@ enum skm_exit skm_cli_event_list_collect(const char *id, bool quiet, struct skm_
 		if (found < 0)
 			return skm_cli_fail(SKM_EXIT_NO_CONTAINER, "%s", ended_err.text);
 		if (found == 0 && asked != SKM_ASKED_ANSWERED)
-			return quiet ? SKM_EXIT_OK : none_found(id, asked, &err);
+			return quiet ? SKM_EXIT_OK : skm_cli_none_found(id, asked, &err);
 		whole = strdup(found ? ended->report.id : id);
 	}
 	if ((id && !whole) || add_ended(list, &set, whole) < 0)

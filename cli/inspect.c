@@ -36,14 +36,6 @@ static enum skm_exit print(const struct skm_cli *cli, const struct skm_report *r
 	return SKM_EXIT_OK;
 }
 
-static enum skm_exit none_found(const char *id, enum skm_cli_asked asked, const struct skm_err *err)
-{
-	if (asked == SKM_ASKED_ABSENT)
-		return skm_cli_fail(SKM_EXIT_NO_ENFORCER, "no container that has ended is called %s, and " SKM_CLI_ABSENT_TEXT,
-		                    id);
-	return skm_cli_fail(SKM_EXIT_NO_CONTAINER, "%s", err->text);
-}
-
 enum skm_exit skm_cli_inspect(const struct skm_cli *cli)
 {
 	cleanup_ended struct skm_ended_set set = SKM_ENDED_SET_INIT;
@@ -70,5 +62,5 @@ enum skm_exit skm_cli_inspect(const struct skm_cli *cli)
 		return print(cli, live);
 	if (found < 0 && err.code != EEXIST)
 		return skm_cli_fail(SKM_EXIT_NO_CONTAINER, "%s", ended_err.text);
-	return none_found(cli->operand, asked, &err);
+	return skm_cli_none_found(cli->operand, asked, &err);
 }

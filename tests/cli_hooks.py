@@ -254,3 +254,25 @@ def doctor_says_which_annotations_containerd_passes(world):
     equal([(one["runtime"], one["not_passed"] is None) for one in found], [("runc", True), ("crun", False)], "runtimes")
     (world.run_dir / "containerd.toml").write_text("version = 2\n")
     expect("lists no runtime: no annotation of a pod is passed" in doctor(), doctor())
+
+
+@check
+def a_container_that_is_not_enforced_is_told_by_its_hook(world):
+    line = "2026-11-30T21:00:0%d Z container %s: not enforced, and made all the same (onError: warn): the enforcer is gone %d"
+    lines = [line % (1, "abcdef", 1), line % (2, "abcdef", 2), line % (3, "other", 3), "2026-11-30T21:00:04Z stdin is empty", "cut contai"]
+    (world.run_dir / "hook.log").write_text("\n".join(one.replace(" Z", "Z") for one in lines))
+    environment = world.environment(LANG="C.UTF-8")
+
+    def told(verb, name, status):
+        done = Done([CLI, verb, name], environment)
+        equal((done.status, done.stdout, done.stderr.count("\n")), (status, "", 1), f"{verb} {name}: {done.stderr!r}")
+        return done.stderr
+
+    for verb in ("inspect", "events"):
+        text = told(verb, "abcd", 4)
+        expect("not running" in text and "its hook said: 2026-11-30T21:00:02Z container abcdef: not enforced" in text, text)
+        expect("its hook said" not in told(verb, "nobody", 4), "said of one that no hook spoke of")
+    world.enforcer(lambda request: (2, "no container is called that"))
+    for verb in ("inspect", "events"):
+        text = told(verb, "abcdef", 3)
+        expect("no container is called that; its hook said" in text and "gone 2" in text, text)

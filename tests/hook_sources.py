@@ -334,6 +334,13 @@ def a_container_that_asked_for_nothing_is_not_kept_from_starting(world):
     warned(run(world, state(world, annotations={}), "--node-defaults"), "/nonexistent/sockmemd")
     (world.run_dir / "config.json").write_text("{")
     warned(run(world, state(world, annotations={"org.example": "x"}), "--node-defaults"), "config.json")
+    enforcer = world.enforcer(lambda request: (22, "these defaults make no sense here"))  # EINVAL
+    node(world, {"defaults": {"tcpmem": "5Mi"}})
+    bundle(world)
+    warned(run(world, state(world, annotations={}), "--node-defaults"), "make no sense")
+    enforcer.close()
+    world.enforcers.remove(enforcer)
+    world.socket.unlink()
     world.enforcer(lambda request: (61, "the node has no defaults"))  # ENODATA
     bundle(world)
     silent(run(world, state(world, annotations={}), "--node-defaults"))

@@ -76,7 +76,8 @@ static enum outcome outcome_of(int r, const char *id, const struct skm_policy *p
 		skm_hook_debug(id, "no policy, and the node has no defaults");
 		return DONE;
 	}
-	if (r == -EINVAL) /* the enforcer's word: the policy itself is at fault */
+	/* The enforcer's word: the policy itself is at fault. The node's defaults are not the container's fault. */
+	if (r == -EINVAL && policy->source != SKM_SOURCE_NODE_DEFAULTS)
 		return FAILED;
 	return skm_hook_goes_on(policy, skm_hook_paths()->node_file) ? NOT_ENFORCED : FAILED;
 }
