@@ -67,7 +67,8 @@ static bool asks_for_nothing(const struct skm_policy *policy, enum skm_policy_ke
 	return size->kind == SKM_SIZE_BYTES && size->value == 0;
 }
 
-/* Whether the value makes the limit one on paper. */
+/* Whether the value makes the limit one on paper. onError belongs here: who writes a limit that this host cannot hold, such as a
+ * percentage where there is no memory.max, and "warn" beside it, would run without any. */
 static bool lifts_limit(const struct skm_policy *policy, enum skm_policy_key key)
 {
 	switch (key) {
@@ -79,6 +80,8 @@ static bool lifts_limit(const struct skm_policy *policy, enum skm_policy_key key
 		return !policy->throttle.sockets;
 	case SKM_KEY_THROTTLE_PROTOCOLS:
 		return !(policy->throttle.protocols & UINT32_C(1) << SKM_PROTOCOL_TCP);
+	case SKM_KEY_ON_ERROR:
+		return policy->on_error == SKM_ON_ERROR_WARN;
 	default:
 		return false;
 	}

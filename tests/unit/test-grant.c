@@ -249,6 +249,10 @@ static void test_a_ceiling_is_held(void **state)
 	asked.mode = SKM_MODE_OBSERVE;
 	refused(&node, &asked, &FACTS, EINVAL, "may not set tcpmem.mode on", "\"allow\"");
 	asked.mode = SKM_MODE_SOFT;
+	set(&asked, SKM_KEY_ON_ERROR);
+	asked.on_error = SKM_ON_ERROR_WARN; /* with a limit that cannot be held here, it would be none */
+	refused(&node, &asked, &FACTS, EINVAL, "may not set onError on", "\"allow\"");
+	asked.on_error = SKM_ON_ERROR_FAIL;
 	asked.throttle.sysctl = asked.throttle.sockets = false;
 	asked.throttle.protocols = UINT32_C(1) << SKM_PROTOCOL_UDP;
 	refused(&node, &asked, &FACTS, EINVAL, "throttle.sysctl, throttle.sockets, throttle.protocols", "them");
