@@ -66,9 +66,12 @@ int skm_hook_register(const struct skm_hook_paths *paths, const struct skm_reque
 		int r;
 		enum attempt attempt = call_once(paths, request, deadline_usec, &r, err);
 
+		if (attempt == ANSWERED && r == -ETIMEDOUT && started)
+			return skm_err_wrap(err, "the enforcer had to be started first");
 		if (attempt == ANSWERED)
 			return r;
-		if (skm_now_usec() >= (attempt == ABSENT ? appear_usec : deadline_usec))
+		/* an attempt that begins when the time is over would only replace the reason by its own */
+		if (skm_now_usec() + RETRY_MSEC * SKM_USEC_PER_MSEC >= (attempt == ABSENT ? appear_usec : deadline_usec))
 			return give_up(paths, ended && attempt == ABSENT, err);
 		if (attempt == ABSENT && !started) {
 			started = true;

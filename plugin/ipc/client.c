@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/units.h"
 #include "codec/message.h"
 #include "ipc/packet.h"
 
@@ -121,6 +122,18 @@ static int open_answer(const char *text, size_t length, struct skm_packet *packe
 	return r < 0 ? r : skm_codec_answer_parse(large, length, ret_data, err);
 }
 
+/* With the time that was left for it: little, where the caller used up the rest before, as a hook that started the enforcer. */
+static int no_answer(uint64_t begin_usec, uint64_t deadline_usec, struct skm_err *err)
+{
+	uint64_t left_usec = deadline_usec > begin_usec ? deadline_usec - begin_usec : 0;
+	uint64_t left_msec = (left_usec + SKM_USEC_PER_MSEC - 1) / SKM_USEC_PER_MSEC;
+	char left[SKM_SIZE_TEXT_MAX];
+
+	return skm_err_set(err, ETIMEDOUT,
+	                   "the enforcer (sockmemd) took the request but did not answer within %s, which is what was left for it",
+	                   skm_duration_format((left_msec ? left_msec : 1) * SKM_USEC_PER_MSEC, left));
+}
+
 int skm_ipc_call(int fd, const struct skm_request *request, uint64_t deadline_usec, char **ret_data, struct skm_err *err)
 {
 	cleanup_free char *buffer = malloc(SKM_ANSWER_INLINE_MAX);
@@ -139,8 +152,7 @@ int skm_ipc_call(int fd, const struct skm_request *request, uint64_t deadline_us
 			break;
 	}
 	if (r == -ETIMEDOUT)
-		return skm_err_set(err, ETIMEDOUT, "the enforcer (sockmemd) took the request but did not answer within %.1f s",
-		                   (double)(skm_now_usec() - begin) / 1e6);
+		return no_answer(begin, deadline_usec, err);
 	if (r == 0 || r == -ECONNRESET)
 		return skm_err_set(err, ECONNRESET, "the enforcer (sockmemd) closed the connection without an answer");
 	if (r == -EMSGSIZE || r == -EINVAL)
