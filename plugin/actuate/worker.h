@@ -66,8 +66,9 @@ struct skm_worker_message {
 	uint32_t found, changed, failed; /* sockets above the cap (all of them); set; refused by the kernel */
 	uint32_t unreachable;            /* above the cap and held by no process that was found: in the accept queue, orphaned,
 	                                    held by another cgroup, or by a thread with descriptors of its own (CLONE_FILES) */
-	uint64_t took_usec;
-	char trouble[160]; /* the first failure, empty without one */
+	uint64_t took_usec;              /* with all waiting */
+	uint64_t cpu_usec;               /* of a processor */
+	char trouble[160];               /* the first failure, empty without one */
 };
 
 /* Takes one message without waiting. DONE and GONE end the job. Returns 0 (news says what; NOTHING where none waits); -EPROTO;

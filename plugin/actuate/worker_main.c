@@ -124,7 +124,7 @@ static void run_order(struct skm_worker_child *child, const struct skm_worker_or
 {
 	struct skm_worker_report report = {.message.news = SKM_NEWS_DONE};
 	struct skm_worker_message *done = &report.message;
-	uint64_t start_usec = skm_now_usec();
+	uint64_t start_usec = skm_now_usec(), cpu_start_usec = skm_cpu_usec();
 
 	if (order->kind == SKM_ORDER_GO)
 		return; /* late: the job it was for has ended */
@@ -140,6 +140,7 @@ static void run_order(struct skm_worker_child *child, const struct skm_worker_or
 		skm_actuate_job_squeeze(child, order, done);
 	}
 	done->took_usec = skm_now_usec() - start_usec;
+	done->cpu_usec = skm_cpu_usec() - cpu_start_usec;
 	if (send(FD_SOCKET, &report, sizeof(report), MSG_NOSIGNAL) < 0)
 		_exit(1);
 }

@@ -18,6 +18,11 @@ uint64_t skm_now_usec(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t skm_cpu_usec(void)
+{
+	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 uint64_t skm_realtime_usec(void)
 {
 	return read_clock(CLOCK_REALTIME);

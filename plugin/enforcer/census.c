@@ -35,20 +35,33 @@ int skm_census_read(struct skm_container *container, uint32_t *ret, struct skm_e
 	return 0;
 }
 
+static bool is_near(const struct skm_container *container)
+{
+	const struct skm_decision *decision = &container->ladder.decision;
+
+	return decision->step != SKM_STEP_NONE || decision->occupancy_permyriad >= NEAR_PERMYRIAD;
+}
+
 bool skm_census_is_due(const struct skm_container *container, uint64_t now_usec)
 {
 	const struct skm_census *census = &container->census;
-	const struct skm_decision *decision = &container->ladder.decision;
-	bool near = decision->step != SKM_STEP_NONE || decision->occupancy_permyriad >= NEAR_PERMYRIAD;
+	bool near = is_near(container);
 	uint64_t pause = near ? THROTTLED_USEC : REST_USEC;
-	uint64_t affordable = census->took_usec * COST_SHARE * skm_registry_count(container->registry);
+	uint64_t affordable = census->cpu_usec * COST_SHARE * skm_registry_count(container->registry);
 
 	if (container->report.backend == SKM_BACKEND_NONE || !skm_topology_shares_netns(container))
 		return false;
+	if (near && !census->was_near)
+		affordable = 0;
 	return census->tried_usec == 0 || now_usec >= census->tried_usec + (affordable > pause ? affordable : pause);
 }
 
-void skm_census_took(struct skm_container *container, uint32_t sockets, uint64_t took_usec)
+void skm_census_began(struct skm_container *container)
+{
+	container->census.was_near = is_near(container);
+}
+
+void skm_census_took(struct skm_container *container, uint32_t sockets, uint64_t cpu_usec)
 {
 	struct skm_census *census = &container->census;
 
@@ -57,7 +70,7 @@ void skm_census_took(struct skm_container *container, uint32_t sockets, uint64_t
 	census->sockets = sockets;
 	census->known = true;
 	census->tried_usec = skm_now_usec();
-	census->took_usec = took_usec;
+	census->cpu_usec = cpu_usec;
 }
 
 void skm_census_failed(struct skm_container *container)

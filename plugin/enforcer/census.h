@@ -17,7 +17,8 @@ struct skm_census {
 	bool known;
 	uint32_t sockets; /* at the last count */
 	uint32_t in_use;  /* of the whole namespace, then */
-	uint64_t tried_usec, took_usec;
+	bool was_near;    /* that count was begun when a cap was near, or in force */
+	uint64_t tried_usec, cpu_usec;
 };
 
 /* The sockets as far as they are known: those of the last count and, since whose the new ones are is not known yet, all that the
@@ -25,11 +26,14 @@ struct skm_census {
  * Returns 0 or -errno. */
 int skm_census_read(struct skm_container *container, uint32_t *ret, struct skm_err *err);
 
-/* Whether the worker is to count now. */
+/* Whether the worker is to count now. All counting keeps its budget, but for one count when a cap comes near: the one before it
+ * may be of long ago, and 0. */
 bool skm_census_is_due(const struct skm_container *container, uint64_t now_usec);
 
-/* The worker has counted, which took it this long; or has failed to. */
-void skm_census_took(struct skm_container *container, uint32_t sockets, uint64_t took_usec);
+/* The worker is about to count; has counted, for which it used so much of a processor (not of the time: the first count of a host
+ * loads the kernel's module, and in a flood it waits for its turn, which cost nobody anything); or has failed to. */
+void skm_census_began(struct skm_container *container);
+void skm_census_took(struct skm_container *container, uint32_t sockets, uint64_t cpu_usec);
 void skm_census_failed(struct skm_container *container);
 
 #endif

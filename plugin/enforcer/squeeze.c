@@ -121,7 +121,7 @@ static void count_done(struct skm_container *container, const struct skm_worker_
 		skm_container_tell(container, SKM_EVENT_TROUBLE, "counting its sockets: %s", message->trouble);
 		return;
 	}
-	skm_census_took(container, message->total, message->took_usec);
+	skm_census_took(container, message->total, message->cpu_usec);
 }
 
 static void job_done(struct skm_container *container, const struct skm_worker_message *message)
@@ -132,7 +132,7 @@ static void job_done(struct skm_container *container, const struct skm_worker_me
 	}
 	if (message->job == SKM_WORKER_SQUEEZE) {
 		if (container->squeezer.worker.shared && !message->trouble[0])
-			skm_census_took(container, message->total, message->took_usec);
+			skm_census_took(container, message->total, message->cpu_usec);
 		tell_squeezed(container, message);
 		return;
 	}
@@ -239,6 +239,7 @@ static void count(struct skm_container *container, uint64_t now_usec)
 	int r = start_worker(container, &err);
 
 	squeezer->worker.shared = true;
+	skm_census_began(container);
 	if (r == 0)
 		r = skm_actuate_worker_count(&squeezer->worker, &err);
 	squeezer->job_usec = now_usec;

@@ -101,9 +101,35 @@ static void test_the_census_keeps_its_budget(void **state)
 	container->ladder.decision.step = SKM_STEP_CAP;
 	assert_false(skm_census_is_due(container, now + 240000));
 	assert_true(skm_census_is_due(container, now + 250000));
+	skm_census_began(container);
 	skm_census_took(container, 4, 50000);
 	assert_false(skm_census_is_due(container, container->census.tried_usec + 4900000));
 	assert_true(skm_census_is_due(container, container->census.tried_usec + 5000000));
+}
+
+/* A dear count at rest, of no socket, must not be all that is known in the burst that follows. */
+static void test_one_count_is_due_when_a_cap_comes_near(void **state)
+{
+	struct skm_container *container;
+	uint64_t now;
+
+	(void)state;
+	use_hosts_namespace();
+	register_plain("web", SKM_MODE_OBSERVE);
+	container = skm_registry_head(stage.registry);
+	skm_census_began(container);
+	skm_census_took(container, 0, 200000);
+	now = container->census.tried_usec;
+	assert_false(skm_census_is_due(container, now + 19900000));
+	container->ladder.decision.occupancy_permyriad = 3500;
+	assert_false(skm_census_is_due(container, now + 240000));
+	assert_true(skm_census_is_due(container, now + 250000));
+	skm_census_began(container);
+	skm_census_took(container, 4, 200000);
+	now = container->census.tried_usec;
+	container->ladder.decision.step = SKM_STEP_SHED; /* the same burst: what the count costs is waited for */
+	assert_false(skm_census_is_due(container, now + 19900000));
+	assert_true(skm_census_is_due(container, now + 20000000));
 }
 
 static void put_at(int dirfd, const char *name, const char *text)
@@ -277,6 +303,7 @@ int main(void)
 	        STAGED(test_the_hosts_namespace_is_left_alone),
 	        STAGED(test_the_census_makes_the_cap),
 	        STAGED(test_the_census_keeps_its_budget),
+	        STAGED(test_one_count_is_due_when_a_cap_comes_near),
 	        STAGED(test_a_pods_sockets_are_limited),
 	        STAGED(test_what_is_no_pod),
 	        STAGED(test_one_of_a_pod_squeezes),
