@@ -24,7 +24,7 @@
 
 struct findings {
 	struct skm_host host;
-	char refusal[512]; /* why nothing can be enforced; empty where soft can */
+	char refusal[512]; /* why nothing can be enforced; empty where soft or v1 can */
 	enum skm_cli_asked asked;
 	struct skm_pong pong;   /* where it answered */
 	struct skm_err trouble; /* where it did not */
@@ -90,7 +90,7 @@ static int look(struct findings *ret, struct skm_err *err)
 
 	if (r < 0)
 		return r;
-	if (skm_probe_host_soft_refusal(&ret->host, 0, refusal, sizeof(refusal)))
+	if (skm_probe_host_v1_refusal(&ret->host) && skm_probe_host_soft_refusal(&ret->host, 0, refusal, sizeof(refusal)))
 		memcpy(ret->refusal, refusal, sizeof(ret->refusal));
 	ask_enforcer(ret);
 	ret->hooks_count = skm_cli_hooks_files(skm_cli_paths()->hooks_dir, ret->hooks);
@@ -136,10 +136,13 @@ static void print_host(const struct findings *found)
 	print_line("socket memory", "%s", host->nosocket ? "not counted: cgroup.memory=nosocket" : "counted");
 	print_line("PSI", "%s", yes_no(host->psi));
 	print_line("BTF, BPF mount", "%s, %s", yes_no(host->btf), yes_no(host->bpf_fs));
-	print_line("charge slack", "%s: memory.stat may lag so far behind; no smaller limit is taken in soft mode",
-	           skm_cli_bytes(host->charge_slack_bytes, slack));
+	if (host->memory == SKM_MEMORY_V2)
+		print_line("charge slack", "%s: memory.stat may lag so far behind; no smaller limit is taken in soft mode",
+		           skm_cli_bytes(host->charge_slack_bytes, slack));
 	if (found->refusal[0])
 		print_line("mode auto", "nothing: %s", found->refusal);
+	else if (host->memory == SKM_MEMORY_V1)
+		print_line("mode auto", "v1 (the kernel's own limit, memory.kmem.tcp.limit_in_bytes)");
 	else
 		print_line("mode auto", "soft (%s)", skm_probe_host_hard_refusal(host));
 }
@@ -287,7 +290,7 @@ static char *format_json(const struct findings *found)
 {
 	const struct skm_host *host = &found->host;
 	struct skm_writer *writer = skm_writer_new_object();
-	bool can = !found->refusal[0];
+	bool can = !found->refusal[0], on_v1 = host->memory == SKM_MEMORY_V1;
 
 	skm_writer_text(writer, "kernel", host->kernel);
 	skm_writer_uint(writer, "processors", host->processors);
@@ -300,9 +303,9 @@ static char *format_json(const struct findings *found)
 	skm_writer_bool(writer, "bpf_mount", host->bpf_fs);
 	skm_writer_uint(writer, "charge_slack_bytes", host->charge_slack_bytes);
 	skm_writer_object(writer, "auto");
-	skm_writer_text(writer, "backend", can ? "soft" : NULL);
+	skm_writer_text(writer, "backend", !can ? NULL : on_v1 ? "v1" : "soft");
 	skm_writer_text(writer, "why_nothing", can ? NULL : found->refusal);
-	skm_writer_text(writer, "why_not_hard", skm_probe_host_hard_refusal(host));
+	skm_writer_text(writer, "why_not_hard", on_v1 ? NULL : skm_probe_host_hard_refusal(host));
 	skm_writer_end(writer);
 	write_enforcer(writer, found);
 	write_hooks(writer, found);

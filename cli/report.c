@@ -65,6 +65,13 @@ static const char *reason_sentence(enum skm_reason reason)
 	return (size_t)reason < sizeof(sentences) / sizeof(*sentences) ? sentences[reason] : "?";
 }
 
+/* Backend v1: there the kernel does all of it. */
+static void print_what_the_kernel_did(const struct skm_report *report)
+{
+	printf("The kernel itself holds the limit (cgroup v1); it has refused %llu charges.\n", (ull)report->over_limit);
+	printf("OOM kills: %llu.\n", (ull)report->oom_kills);
+}
+
 static void print_what_was_done(const struct skm_report *report)
 {
 	const struct skm_decision *decision = &report->decision;
@@ -112,6 +119,7 @@ static void print_outside(const struct skm_report *report)
 
 static void print_details(const struct skm_report *report)
 {
+	bool by_kernel = report->backend == SKM_BACKEND_V1;
 	char text[SKM_FORMAT_MAX];
 
 	fputs("\nDetails\n", stdout);
@@ -123,11 +131,12 @@ static void print_details(const struct skm_report *report)
 	print_text("cgroup", report->cgroup);
 	print_text("memory.current", skm_cli_bytes(report->current_bytes, text));
 	print_text("memory.max", skm_cli_bytes(report->memory_max_bytes, text));
-	print_text("peak, as sampled", skm_cli_sock(report->sock_peak_bytes, text));
+	print_text(by_kernel ? "peak" : "peak, as sampled", skm_cli_sock(report->sock_peak_bytes, text));
 	print_number("TCP sockets", report->sockets);
 	print_number("samples", report->samples);
-	print_number("memory.stat reads", report->stat_reads);
-	print_number("samples over limit", report->over_limit);
+	if (!by_kernel)
+		print_number("memory.stat reads", report->stat_reads);
+	print_number(by_kernel ? "charges refused" : "samples over limit", report->over_limit);
 	print_number("decisions", report->decisions);
 	printf("  %-22s%u kept, %u lost\n", "events", report->events, report->events_lost);
 }
@@ -149,7 +158,10 @@ void skm_cli_print_report(const struct skm_report *report)
 {
 	print_heading(report);
 	print_verdict(report);
-	print_what_was_done(report);
+	if (report->backend == SKM_BACKEND_V1)
+		print_what_the_kernel_did(report);
+	else
+		print_what_was_done(report);
 	skm_cli_print_differences(report);
 	print_outside(report);
 	print_details(report);

@@ -62,6 +62,12 @@ static const struct skm_field memory_table[] = {
 };
 static const struct skm_fields memory_fields = SKM_FIELDS(memory_table);
 
+static const struct skm_field kernel_limit_table[] = {
+        SKM_U64_OR_NULL("baseline", struct skm_kernel_limit, baseline, UINT64_MAX),
+        SKM_U64_OR_NULL("written", struct skm_kernel_limit, written, UINT64_MAX),
+};
+static const struct skm_fields kernel_limit_fields = SKM_FIELDS(kernel_limit_table);
+
 /* A socket is [cookie, rcvbuf, buf_lock]: a container may have tens of thousands, and the file is written before each squeeze. */
 enum { SOCKET_COOKIE, SOCKET_RCVBUF, SOCKET_BUF_LOCK, SOCKET_PARTS };
 
@@ -93,6 +99,11 @@ char *skm_codec_journal_format(const struct skm_journal *journal)
 	}
 	skm_writer_end(writer);
 	write_sockets(writer, journal);
+	if (journal->kernel_limit.touched) {
+		skm_writer_object(writer, "kernel_limit");
+		skm_fields_write(writer, &kernel_limit_fields, &journal->kernel_limit);
+		skm_writer_end(writer);
+	}
 	return skm_writer_finish(writer, false);
 }
 
@@ -154,6 +165,22 @@ static int read_memory(const struct skm_place *place, struct json_object *array,
 	return 0;
 }
 
+/* There on hosts with the memory controller on v1 alone. */
+static int read_kernel_limit(const struct skm_place *root, struct json_object *document, struct skm_journal *journal,
+                             struct skm_err *err)
+{
+	struct skm_place place = SKM_PLACE_KEY(root, "kernel_limit");
+	struct json_object *object = NULL;
+	int r;
+
+	if (!json_object_object_get_ex(document, place.key, &object))
+		return 0;
+	r = skm_fields_read(&place, object, &kernel_limit_fields, &journal->kernel_limit, err);
+	journal->kernel_limit.touched = r == 0;
+	json_object_object_del(document, "kernel_limit");
+	return r;
+}
+
 /* One of the arrays, taken out of the document so that the rest is what container_fields knows. */
 static int read_array(const struct skm_place *root, struct json_object *document, const char *key,
                       int (*read)(const struct skm_place *, struct json_object *, struct skm_journal *, struct skm_err *),
@@ -181,6 +208,8 @@ static int read_journal(const struct skm_place *root, struct json_object *docume
 		r = read_array(root, document, "sockets", read_sockets, journal, err);
 	if (r == 0)
 		r = read_array(root, document, "memory", read_memory, journal, err);
+	if (r == 0)
+		r = read_kernel_limit(root, document, journal, err);
 	return r < 0 ? r : skm_fields_read(root, document, &container_fields, journal, err);
 }
 

@@ -5,6 +5,7 @@
 #include "enforcer/apply.h"
 #include "enforcer/grant.h"
 #include "enforcer/journal.h"
+#include "enforcer/kernel_limit.h"
 #include "enforcer/registry.h"
 #include "enforcer/skipped.h"
 
@@ -105,6 +106,8 @@ static int take(struct skm_container *container, const struct skm_grant *next, b
 		r = skm_apply_start_buffer(container, err);
 	if (r == 0)
 		r = skm_memory_apply(container, force, err);
+	if (r == 0)
+		r = skm_kernel_limit_apply(container, err);
 	return r;
 }
 
@@ -133,7 +136,8 @@ static void begin(struct skm_container *container)
 		container->report.decision = container->ladder.decision;
 	}
 	skm_pressure_close(container); /* its trigger is the old policy's */
-	skm_pressure_open(container);
+	if (!container->memcg.v1)
+		skm_pressure_open(container);
 	memset(container->group->rate, 0, sizeof(container->group->rate)); /* what the administrator raises is raised now */
 	container->next_full_usec = container->next_tripwire_usec = skm_now_usec();
 }

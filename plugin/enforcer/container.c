@@ -15,13 +15,33 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* There v1 is all there is: what sockets hold is counted only under a limit of its own, so nobody could observe it. */
+static int resolve_on_v1(const struct skm_host *host, struct skm_report *report, struct skm_err *err)
+{
+	const char *refusal = skm_probe_host_v1_refusal(host);
+
+	if (refusal)
+		return skm_err_set(err, EOPNOTSUPP, "mode %s; use auto, soft or observe", refusal);
+	if (report->policy.mode != SKM_MODE_AUTO && report->policy.mode != SKM_MODE_V1)
+		return skm_err_set(err, EOPNOTSUPP, "mode %s: the memory controller is on cgroup v1 here; use mode v1 or auto",
+		                   skm_name_of(&skm_mode_names, report->policy.mode));
+	if (report->limit_bytes == UINT64_MAX && skm_policy_has_memory(&report->policy))
+		return skm_err_set(err, EOPNOTSUPP,
+		                   "memory: the controller is on cgroup v1 here, where sockmem sets tcpmem alone");
+	report->backend = report->limit_bytes == UINT64_MAX ? SKM_BACKEND_NONE : SKM_BACKEND_V1;
+	report->why_not_better[0] = '\0';
+	return 0;
+}
+
 /* What `auto` becomes on this host, and whether that can hold the limit. */
 static int resolve_backend(const struct skm_host *host, struct skm_report *report, struct skm_err *err)
 {
 	char buffer[SKM_ERR_TEXT_MAX];
 	const char *refusal = skm_probe_host_soft_refusal(host, report->limit_bytes, buffer, sizeof(buffer));
 
-	if (report->policy.mode == SKM_MODE_HARD || report->policy.mode == SKM_MODE_V1)
+	if (host->memory == SKM_MEMORY_V1 || report->policy.mode == SKM_MODE_V1)
+		return resolve_on_v1(host, report, err);
+	if (report->policy.mode == SKM_MODE_HARD)
 		return skm_err_set(err, EOPNOTSUPP, "mode %s is not in this build; use auto, soft or observe",
 		                   skm_name_of(&skm_mode_names, report->policy.mode));
 	report->why_not_better[0] = '\0';

@@ -54,7 +54,7 @@ static int find_levels(const struct skm_container *container, struct levels *ret
 
 static bool writes_memory(const struct skm_container *container)
 {
-	return container->report.backend != SKM_BACKEND_OBSERVE;
+	return container->report.backend != SKM_BACKEND_OBSERVE && !container->memcg.v1;
 }
 
 /* memory.high leaves room for the sockets; but what an annotation may only lower is not raised past the runtime's own by that. */
@@ -255,7 +255,10 @@ int skm_memory_apply(struct skm_container *container, bool force, struct skm_err
 		return r;
 	memcpy(container->journal.in_force, container->report.in_force, sizeof(container->journal.in_force));
 	if (!writes_memory(container) && skm_policy_has_memory(&container->report.policy))
-		skm_container_skip(container, "memory: mode observe writes nothing");
+		skm_container_skip(container,
+		                   container->memcg.v1
+		                           ? "memory: the controller is on cgroup v1 here, where sockmem sets tcpmem alone"
+		                           : "memory: mode observe writes nothing");
 	r = apply(container, force, err);
 	if (r != -EINVAL)
 		return r;

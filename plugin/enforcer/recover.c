@@ -10,6 +10,7 @@
 #include "codec/journal.h"
 #include "enforcer/apply.h"
 #include "enforcer/grant.h"
+#include "enforcer/kernel_limit.h"
 #include "enforcer/record.h"
 #include "enforcer/registry.h"
 #include "enforcer/skipped.h"
@@ -208,6 +209,7 @@ static int adopt(struct skm_registry *registry, struct skm_request *request, str
 	container->journal.memory_count = journal->memory_count;
 	journal->memory = NULL;
 	journal->memory_count = 0;
+	container->journal.kernel_limit = journal->kernel_limit;
 	skm_memory_adopt(container);
 	container->journal.started_realtime_usec = container->report.started_realtime_usec = journal->started_realtime_usec;
 	snprintf(container->journal_name, sizeof(container->journal_name), "%s", name);
@@ -240,6 +242,7 @@ static void adopt_or_let_go(struct skm_registry *registry, struct remnant *remna
 	if (wrote_sysctls(journal) && netns_fd >= 0 && !skm_netns_group_has_writer(registry, journal->netns_inode))
 		restore_netns(journal, netns_fd);
 	skm_memory_restore(journal);
+	skm_kernel_limit_restore(journal);
 	SKM_IGNORE(unlinkat(skm_registry_journal_dir(registry), remnant->name, 0) < 0); /* gone already is as good */
 }
 
@@ -276,6 +279,7 @@ static void settle_gone(struct skm_registry *registry, const struct remnants *al
 			restore_netns(&gone->journal, netns_fd);
 	}
 	skm_memory_restore(&gone->journal);
+	skm_kernel_limit_restore(&gone->journal);
 	record_gone(registry, &gone->journal, gone->name);
 	SKM_IGNORE(unlinkat(skm_registry_journal_dir(registry), gone->name, 0) < 0);
 }

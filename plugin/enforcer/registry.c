@@ -9,6 +9,7 @@
 #include "enforcer/container.h"
 #include "enforcer/grant.h"
 #include "enforcer/journal.h"
+#include "enforcer/kernel_limit.h"
 #include "enforcer/record.h"
 #include "enforcer/sampler.h"
 #include "enforcer/skipped.h"
@@ -73,6 +74,7 @@ void skm_registry_put_back(struct skm_container *container)
 {
 	skm_apply_restore_netns(container);
 	skm_memory_give_back(container);
+	skm_kernel_limit_give_back(container);
 }
 
 void skm_registry_end(struct skm_registry *registry, struct skm_container *container, const char *why)
@@ -155,7 +157,8 @@ int skm_registry_insert(struct skm_registry *registry, struct skm_container *con
 	/* where the file cannot be watched, kills are seen when the container ends */
 	if (r < 0 && r != -EPERM)
 		return r;
-	skm_pressure_open(container);
+	if (!container->memcg.v1)
+		skm_pressure_open(container);
 	container->next = registry->first;
 	registry->first = container;
 	registry->count++;
@@ -212,6 +215,8 @@ static int begin(struct skm_registry *registry, struct skm_container *container,
 	                   skm_name_of(&skm_backend_names, report->backend));
 	skm_grant_tell(container);
 	r = skm_memory_apply(container, false, err);
+	if (r == 0)
+		r = skm_kernel_limit_apply(container, err);
 	if (r < 0) {
 		unlink_container(registry, container);
 		return r;

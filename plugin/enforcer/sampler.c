@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "enforcer/apply.h"
+#include "enforcer/kernel_limit.h"
 #include "enforcer/registry.h"
 #include "enforcer/squeeze.h"
 #include "enforcer/topology.h"
@@ -77,7 +78,7 @@ static void keep_figures(struct skm_container *container, const struct skm_sampl
 	report->sock_bytes = sample->sock_bytes;
 	report->sockets = sample->sockets;
 	keep_current(container, sample->current_bytes);
-	if (skm_registry_host(container->registry)->nosocket)
+	if (skm_registry_host(container->registry)->nosocket && !container->memcg.v1)
 		report->sock_bytes = report->sock_peak_bytes = SKM_SOCK_UNKNOWN;
 	else if (sample->sock_bytes > report->sock_peak_bytes)
 		report->sock_peak_bytes = sample->sock_bytes;
@@ -118,6 +119,19 @@ static struct skm_pace_question pace_question(const struct skm_container *contai
 	        .memory_full = report->memory_max_bytes != UINT64_MAX && report->backend != SKM_BACKEND_NONE &&
 	                       report->current_bytes + report->limit_bytes / 16 >= report->memory_max_bytes,
 	};
+}
+
+/* The kernel holds the limit itself: there is nothing to decide, and a look a second keeps the figures fresh. */
+static int look_on_v1(struct skm_container *container, struct skm_err *err)
+{
+	struct skm_sample sample;
+	int r = take_sample(container, &sample, err);
+
+	if (r < 0)
+		return r;
+	keep_figures(container, &sample, 0);
+	container->next_full_usec = container->next_tripwire_usec = sample.when_usec + SKM_PACE_REST_USEC;
+	return skm_kernel_limit_look(container, err);
 }
 
 static int full_look(struct skm_container *container, uint32_t containers, struct skm_err *err)
@@ -180,7 +194,7 @@ int skm_sampler_look(struct skm_container *container, uint64_t now_usec, uint32_
 	if (!full)
 		r = tripwire_look(container, now_usec, containers, &full, &err);
 	if (r == 0 && full)
-		r = full_look(container, containers, &err);
+		r = container->memcg.v1 ? look_on_v1(container, &err) : full_look(container, containers, &err);
 	if (r == 0 || r == -ENODEV)
 		return r;
 	skm_container_tell(container, SKM_EVENT_TROUBLE, "%s", err.text);

@@ -30,7 +30,7 @@ static int refuse_host(const struct skm_host *host, struct skm_err *err)
 {
 	char buffer[SKM_ERR_TEXT_MAX];
 
-	if (host->cgroup2_mounted && host->memory == SKM_MEMORY_V2)
+	if (host->memory == SKM_MEMORY_V1 || (host->cgroup2_mounted && host->memory == SKM_MEMORY_V2))
 		return 0;
 	return skm_err_set(err, EOPNOTSUPP, "%s", skm_probe_host_soft_refusal(host, 0, buffer, sizeof(buffer)));
 }
@@ -78,7 +78,7 @@ static void skip_by_host(struct skm_container *container)
 {
 	const struct skm_host *host = skm_registry_host(container->registry);
 
-	if (host->nosocket && container->report.limit_bytes != UINT64_MAX)
+	if (host->nosocket && !container->memcg.v1 && container->report.limit_bytes != UINT64_MAX)
 		skm_container_skip(container, "tcpmem: what sockets hold is not known: the kernel was started with "
 		                              "cgroup.memory=nosocket");
 	if (!container->writes_sysctls || !is_hosts_netns(container))
@@ -160,7 +160,7 @@ void skm_topology_check_outside(struct skm_container *container, uint64_t now_us
 
 	if (container->next_outside_usec == 0)
 		container->next_outside_usec = now_usec + OUTSIDE_FIRST_USEC;
-	if (container->init_ended || now_usec < container->next_outside_usec)
+	if (container->init_ended || container->memcg.v1 || now_usec < container->next_outside_usec)
 		return;
 	outside = malloc(sizeof(*outside));
 	if (!outside)

@@ -34,6 +34,13 @@ struct skm_memory_baseline {
 	uint64_t before;   /* ours before that, the baseline the first time: what stands where it never came to the write */
 };
 
+/* cgroup v1's own limit, memory.kmem.tcp.limit_in_bytes, in bytes; UINT64_MAX: none. */
+struct skm_kernel_limit {
+	bool touched;      /* sockmem has written it, or means to */
+	uint64_t baseline; /* what stood before */
+	uint64_t written;  /* the newest of ours */
+};
+
 struct skm_journal {
 	char id[SKM_ID_MAX + 1];
 	char boot_id[40]; /* /proc/sys/kernel/random/boot_id */
@@ -55,6 +62,7 @@ struct skm_journal {
 	uint32_t socket_count;
 	struct skm_memory_baseline *memory; /* owned */
 	uint32_t memory_count;
+	struct skm_kernel_limit kernel_limit;
 };
 
 #endif

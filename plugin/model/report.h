@@ -14,7 +14,7 @@
 
 /* The backend that holds the limit, after `auto` was resolved. */
 /* none: the policy has no limit on sockets, only other values. */
-enum skm_backend { SKM_BACKEND_SOFT, SKM_BACKEND_OBSERVE, SKM_BACKEND_NONE };
+enum skm_backend { SKM_BACKEND_SOFT, SKM_BACKEND_OBSERVE, SKM_BACKEND_NONE, SKM_BACKEND_V1 };
 extern const struct skm_names skm_backend_names;
 
 /* What is not applied of a policy, and why: "netns sysctls: …". */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a cgroup of v2 is found: the mount and a process's line. */
+/* Where a process's cgroup is found: the mount of v2, and the process's line. */
 #include "probe/process.h"
 
 #include "base/cleanup.h"
 #include "probe/mountinfo.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 int skm_probe_cgroup2_mount(const char *mountinfo, char *ret, size_t size, struct skm_err *err)
@@ -36,17 +37,14 @@ static const char *find_v2_line(const char *text)
 	return text ? text + 3 : NULL;
 }
 
-int skm_probe_cgroup_line(const char *text, char *ret, size_t size, struct skm_err *err)
+/* The path of a line, from where it begins. name: how the line is called in an error */
+static int take_path(const char *path, const char *name, char *ret, size_t size, struct skm_err *err)
 {
-	const char *path = find_v2_line(text);
-	size_t length;
+	size_t length = strcspn(path, "\n");
 
-	if (!path)
-		return skm_err_set(err, ENOENT, "the process has no cgroup v2 (no line \"0::\")");
-	length = strcspn(path, "\n");
 	/* every line the kernel writes has its newline: without one the text was cut, and names another cgroup */
 	if (*path != '/' || path[length] != '\n')
-		return skm_err_set(err, EINVAL, "line \"0::\" is not as the kernel writes it");
+		return skm_err_set(err, EINVAL, "line \"%s\" is not as the kernel writes it", name);
 	if (length >= size)
 		return skm_err_set(err, ENAMETOOLONG, "cgroup path of %zu characters", length);
 	memcpy(ret, path, length);
@@ -54,4 +52,43 @@ int skm_probe_cgroup_line(const char *text, char *ret, size_t size, struct skm_e
 	if (has_parent_component(ret))
 		return skm_err_set(err, EINVAL, "cgroup path \"%s\" leads out of our cgroup namespace", ret);
 	return 0;
+}
+
+int skm_probe_cgroup_line(const char *text, char *ret, size_t size, struct skm_err *err)
+{
+	const char *path = find_v2_line(text);
+
+	if (!path)
+		return skm_err_set(err, ENOENT, "the process has no cgroup v2 (no line \"0::\")");
+	return take_path(path, "0::", ret, size, err);
+}
+
+/* Whether the comma-separated names that end before `end` hold "memory". */
+static bool names_memory(const char *names, const char *end)
+{
+	static const char WORD[] = "memory";
+
+	while (names < end) {
+		const char *comma = memchr(names, ',', (size_t)(end - names)), *stop = comma ? comma : end;
+
+		if ((size_t)(stop - names) == sizeof(WORD) - 1 && memcmp(names, WORD, sizeof(WORD) - 1) == 0)
+			return true;
+		names = stop + 1;
+	}
+	return false;
+}
+
+int skm_probe_cgroup1_memory_line(const char *text, char *ret, size_t size, struct skm_err *err)
+{
+	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0) {
+		const char *names = line + strcspn(line, ":\n"), *end;
+
+		if (*names != ':')
+			continue;
+		names++;
+		end = names + strcspn(names, ":\n");
+		if (*end == ':' && names_memory(names, end))
+			return take_path(end + 1, "memory", ret, size, err);
+	}
+	return skm_err_set(err, ENOENT, "the process is in no v1 hierarchy with the memory controller");
 }

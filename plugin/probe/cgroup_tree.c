@@ -59,10 +59,11 @@ static bool has_word(int cgroup_fd, const char *file, const char *word)
 	return false;
 }
 
-/* The root has memory.stat, but no memory.current. */
+/* v2's root has memory.stat, but no memory.current. */
 static bool has_memory(int cgroup_fd)
 {
-	return faccessat(cgroup_fd, "memory.current", F_OK, 0) == 0;
+	return faccessat(cgroup_fd, "memory.current", F_OK, 0) == 0 ||
+	       faccessat(cgroup_fd, "memory.usage_in_bytes", F_OK, 0) == 0;
 }
 
 /* The nearest cgroup above that has the memory controller and does not pass it on; -1: none. */
@@ -283,6 +284,23 @@ pid_t skm_probe_cgroup_find_process(int cgroup_fd, pid_t pid, uint64_t netns_ino
 	return search.found;
 }
 
+static int is_populated(int cgroup_fd, void *data)
+{
+	pid_t pid = 0;
+
+	(void)data;
+	skm_probe_cgroup_processes(cgroup_fd, take_first, &pid);
+	return pid > 0;
+}
+
+/* A cgroup of v1 has no cgroup.events: whether it or one below it has a process. */
+static int populated_v1(int cgroup_fd, struct skm_err *err)
+{
+	if (faccessat(cgroup_fd, "cgroup.procs", F_OK, 0) < 0)
+		return skm_err_set(err, ENODEV, "the cgroup is gone");
+	return skm_probe_cgroup_walk(cgroup_fd, is_populated, NULL) != 0;
+}
+
 int skm_probe_cgroup_populated(int cgroup_fd, struct skm_err *err)
 {
 	char text[256];
@@ -291,7 +309,7 @@ int skm_probe_cgroup_populated(int cgroup_fd, struct skm_err *err)
 
 	/* below a directory whose cgroup was removed nothing is found any more */
 	if (length == -ENOENT || length == -ENODEV)
-		return skm_err_set(err, ENODEV, "the cgroup is gone");
+		return populated_v1(cgroup_fd, err);
 	if (length < 0)
 		return skm_err_set_errno(err, (int)-length, "read cgroup.events");
 	if (skm_probe_keyed_value(text, "populated", &populated) < 0)

@@ -194,7 +194,7 @@ const char *skm_probe_host_soft_refusal(const struct skm_host *host, uint64_t li
 	const char *text = NULL;
 
 	if (host->memory == SKM_MEMORY_V1)
-		text = "the memory controller is on cgroup v1 here; mode v1 is not in this build";
+		text = "the memory controller is on cgroup v1 here; use mode v1 or auto";
 	else if (!host->cgroup2_mounted)
 		text = "no cgroup v2 is mounted here";
 	else if (host->memory != SKM_MEMORY_V2)
@@ -213,6 +213,14 @@ const char *skm_probe_host_soft_refusal(const struct skm_host *host, uint64_t li
 	         skm_bytes_human(limit_bytes, limit), limit_bytes, host->processors,
 	         skm_bytes_human(host->charge_slack_bytes, slack), host->charge_slack_bytes);
 	return buffer;
+}
+
+const char *skm_probe_host_v1_refusal(const struct skm_host *host)
+{
+	if (host->memory == SKM_MEMORY_V1)
+		return NULL;
+	return host->memory == SKM_MEMORY_V2 ? "v1: the memory controller is on cgroup v2 here"
+	                                     : "v1: there is no memory controller here";
 }
 
 const char *skm_probe_host_hard_refusal(const struct skm_host *host)

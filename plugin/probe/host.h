@@ -37,6 +37,9 @@ int skm_probe_host(const char *prefix, struct skm_host *ret, struct skm_err *err
  * the text. */
 const char *skm_probe_host_soft_refusal(const struct skm_host *host, uint64_t limit_bytes, char *buffer, size_t size);
 
+/* Why the kernel's own limit of cgroup v1 cannot be used here (a constant text), or NULL where it can. */
+const char *skm_probe_host_v1_refusal(const struct skm_host *host);
+
 /* Why auto does not take hard here (a constant text). */
 const char *skm_probe_host_hard_refusal(const struct skm_host *host);
 

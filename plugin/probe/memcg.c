@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int skm_probe_keyed_value(const char *text, const char *key, uint64_t *ret)
 {
@@ -55,6 +56,31 @@ static int open_file(int dir, const char *name, struct skm_err *err)
 	return fd < 0 ? skm_err_set_errno(err, errno, "open %s", name) : fd;
 }
 
+static int open_v2(struct skm_memcg *memcg, struct skm_err *err)
+{
+	int r = memcg->stat = open_file(memcg->dir, "memory.stat", err);
+
+	if (r >= 0)
+		r = memcg->current = open_file(memcg->dir, "memory.current", err);
+	if (r >= 0)
+		r = memcg->events = open_file(memcg->dir, "memory.events", err);
+	return r;
+}
+
+/* A kernel may have v1's memory controller and not these: booted with cgroup.memory=nokmem, or built without. */
+static int open_v1(struct skm_memcg *memcg, struct skm_err *err)
+{
+	int r = memcg->stat = open_file(memcg->dir, "memory.kmem.tcp.usage_in_bytes", err);
+
+	if (r == -ENOENT)
+		return skm_err_set(err, EOPNOTSUPP, "mode v1: this kernel has no memory.kmem.tcp files");
+	if (r >= 0)
+		r = memcg->current = open_file(memcg->dir, "memory.usage_in_bytes", err);
+	if (r >= 0)
+		r = memcg->events = open_file(memcg->dir, "memory.oom_control", err);
+	return r;
+}
+
 int skm_probe_memcg_open(int dirfd, struct skm_memcg *ret, struct skm_err *err)
 {
 	struct skm_memcg memcg = SKM_MEMCG_INIT;
@@ -63,11 +89,8 @@ int skm_probe_memcg_open(int dirfd, struct skm_memcg *ret, struct skm_err *err)
 	memcg.dir = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
 	if (memcg.dir < 0)
 		return skm_err_set_errno(err, errno, "keep the cgroup's directory");
-	r = memcg.stat = open_file(memcg.dir, "memory.stat", err);
-	if (r >= 0)
-		r = memcg.current = open_file(memcg.dir, "memory.current", err);
-	if (r >= 0)
-		r = memcg.events = open_file(memcg.dir, "memory.events", err);
+	memcg.v1 = faccessat(memcg.dir, "memory.usage_in_bytes", F_OK, 0) == 0;
+	r = memcg.v1 ? open_v1(&memcg, err) : open_v2(&memcg, err);
 	if (r < 0) {
 		skm_probe_memcg_close(&memcg);
 		return r;
@@ -114,14 +137,9 @@ static int read_keyed(int fd, const char *file, const char *key, uint64_t *ret, 
 	return r < 0 ? skm_err_set(err, EINVAL, "%s: the value of \"%s\" is not a number", file, key) : 0;
 }
 
-int skm_probe_memcg_sock(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err)
-{
-	return read_keyed(memcg->stat, "memory.stat", "sock", ret, err);
-}
-
 int skm_probe_memcg_oom_kills(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err)
 {
-	return read_keyed(memcg->events, "memory.events", "oom_kill", ret, err);
+	return read_keyed(memcg->events, memcg->v1 ? "memory.oom_control" : "memory.events", "oom_kill", ret, err);
 }
 
 static int read_single(int fd, const char *file, uint64_t *ret, struct skm_err *err)
@@ -137,9 +155,16 @@ static int read_single(int fd, const char *file, uint64_t *ret, struct skm_err *
 	return r < 0 ? skm_err_set(err, EINVAL, "%s is neither a number nor \"max\"", file) : 0;
 }
 
+int skm_probe_memcg_sock(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err)
+{
+	if (memcg->v1)
+		return read_single(memcg->stat, "memory.kmem.tcp.usage_in_bytes", ret, err);
+	return read_keyed(memcg->stat, "memory.stat", "sock", ret, err);
+}
+
 int skm_probe_memcg_current(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err)
 {
-	return read_single(memcg->current, "memory.current", ret, err);
+	return read_single(memcg->current, memcg->v1 ? "memory.usage_in_bytes" : "memory.current", ret, err);
 }
 
 /* Below a directory whose cgroup was removed nothing is found any more. */
@@ -171,9 +196,44 @@ static int parent_max(int dir, uint64_t *ret, struct skm_err *err)
 	return read_single(file, "the parent's memory.max", ret, err);
 }
 
-int skm_probe_memcg_max(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err)
+static int read_v1(int dir, const char *name, uint64_t *ret, struct skm_err *err)
 {
-	cleanup_fd int file = open_below(memcg->dir, "memory.max", err);
+	cleanup_fd int file = open_below(dir, name, err);
+
+	return file < 0 ? file : read_single(file, name, ret, err);
+}
+
+/* Where there is none v1 shows the most pages that its counter knows, not "max". */
+static int read_v1_limit(int dir, const char *name, uint64_t *ret, struct skm_err *err)
+{
+	uint64_t bytes;
+	int r = read_v1(dir, name, &bytes, err);
+
+	if (r == 0)
+		*ret = skm_probe_memcg_kept(bytes, (uint64_t)sysconf(_SC_PAGESIZE));
+	return r;
+}
+
+int skm_probe_memcg_v1_tcp(const struct skm_memcg *memcg, struct skm_memcg_v1_tcp *ret, struct skm_err *err)
+{
+	struct skm_memcg_v1_tcp tcp;
+	int r;
+
+	if (!memcg->v1)
+		return skm_err_set(err, EINVAL, "a cgroup of v2 has no memory.kmem.tcp files");
+	r = read_v1_limit(memcg->dir, "memory.kmem.tcp.limit_in_bytes", &tcp.limit_bytes, err);
+	if (r == 0)
+		r = read_v1(memcg->dir, "memory.kmem.tcp.max_usage_in_bytes", &tcp.max_usage_bytes, err);
+	if (r == 0)
+		r = read_v1(memcg->dir, "memory.kmem.tcp.failcnt", &tcp.failcnt, err);
+	if (r == 0)
+		*ret = tcp;
+	return r;
+}
+
+static int own_or_parents_max(int dir, uint64_t *ret, struct skm_err *err)
+{
+	cleanup_fd int file = open_below(dir, "memory.max", err);
 	uint64_t value;
 	int r;
 
@@ -181,17 +241,24 @@ int skm_probe_memcg_max(const struct skm_memcg *memcg, uint64_t *ret, struct skm
 		return file;
 	r = read_single(file, "memory.max", &value, err);
 	if (r == 0 && value == UINT64_MAX)
-		r = parent_max(memcg->dir, &value, err);
+		r = parent_max(dir, &value, err);
 	if (r == 0)
 		*ret = value;
 	return r;
 }
 
+int skm_probe_memcg_max(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err)
+{
+	return memcg->v1 ? read_v1_limit(memcg->dir, "memory.limit_in_bytes", ret, err)
+	                 : own_or_parents_max(memcg->dir, ret, err);
+}
+
 int skm_probe_memcg_high(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err)
 {
-	cleanup_fd int file = open_below(memcg->dir, "memory.high", err);
-
-	return file < 0 ? file : read_single(file, "memory.high", ret, err);
+	if (!memcg->v1)
+		return skm_probe_memcg_file(memcg->dir, SKM_MEMORY_FILE_HIGH, ret, err);
+	*ret = UINT64_MAX;
+	return 0;
 }
 
 int skm_probe_memcg_file_open(int dirfd, enum skm_memory_file file, struct skm_err *err)

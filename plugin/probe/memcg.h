@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A container's memory cgroup (v2), through descriptors that stay open: a sample costs two preads at most. */
+/* A container's memory cgroup, through descriptors that stay open: a sample costs two preads at most. On a host whose memory
+ * controller is on v1 the same questions are answered from v1's files, which are named beside. */
 #ifndef SKM_PROBE_MEMCG_H
 #define SKM_PROBE_MEMCG_H
 
 #include "base/err.h"
 #include "model/policy.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct skm_memcg {
-	int dir, stat, current, events;
+	int dir;
+	int stat;    /* memory.stat; v1: memory.kmem.tcp.usage_in_bytes */
+	int current; /* memory.current; v1: memory.usage_in_bytes */
+	int events;  /* memory.events; v1: memory.oom_control */
+	bool v1;
 };
 
-#define SKM_MEMCG_INIT ((struct skm_memcg){-1, -1, -1, -1})
+#define SKM_MEMCG_INIT ((struct skm_memcg){-1, -1, -1, -1, false})
 
 /* Opens the files below the cgroup directory dirfd (duplicated). Returns 0; -ENOENT where the memory controller is not enabled
- * there (said so); -errno. */
+ * there (said so); -EOPNOTSUPP where a v1 kernel has no memory.kmem.tcp files; -errno. */
 int skm_probe_memcg_open(int dirfd, struct skm_memcg *ret, struct skm_err *err);
 void skm_probe_memcg_close(struct skm_memcg *memcg);
 
@@ -26,12 +32,19 @@ int skm_probe_memcg_sock(const struct skm_memcg *memcg, uint64_t *ret, struct sk
 int skm_probe_memcg_current(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err);
 int skm_probe_memcg_oom_kills(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err);
 
-/* The smallest memory.max of the cgroup itself and, where it has none (crun under systemd nests), of its parent directory
- * if that is below the mount; UINT64_MAX: none. */
+/* v1: memory.limit_in_bytes. Else the smallest memory.max of the cgroup itself and, where it has none (crun under systemd nests),
+ * of its parent directory if that is below the mount; UINT64_MAX: none. */
 int skm_probe_memcg_max(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err);
 
-/* Its own memory.high; UINT64_MAX: none. */
+/* Its own memory.high; UINT64_MAX: none, as always on v1. */
 int skm_probe_memcg_high(const struct skm_memcg *memcg, uint64_t *ret, struct skm_err *err);
+
+/* v1's own counters of a cgroup's TCP memory: the limit in bytes (UINT64_MAX: none), the most that was ever charged, and how
+ * often a charge was refused. Returns as the readers above; -EINVAL for a cgroup of v2. */
+struct skm_memcg_v1_tcp {
+	uint64_t limit_bytes, max_usage_bytes, failcnt;
+};
+int skm_probe_memcg_v1_tcp(const struct skm_memcg *memcg, struct skm_memcg_v1_tcp *ret, struct skm_err *err);
 
 /* One of the files that a policy may set, of the cgroup at the directory dirfd: UINT64_MAX for "max". The first opens it for
  * whoever looks at it again and again: a descriptor, or -errno; the second reads it by that. Each returns 0; -ENODEV where the

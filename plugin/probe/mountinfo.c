@@ -61,7 +61,16 @@ static bool split_line(char *line, struct mount *ret)
 	return true;
 }
 
-int skm_probe_mount_find(const char *mountinfo, const char *type, const char *at, char *ret, size_t size)
+static bool has_option(char *options, const char *wanted)
+{
+	for (const char *one = options ? strsep(&options, ",") : NULL; one; one = strsep(&options, ","))
+		if (strcmp(one, wanted) == 0)
+			return true;
+	return false;
+}
+
+/* at, option: NULL for any */
+static int find(const char *mountinfo, const char *type, const char *at, const char *option, char *ret, size_t size)
 {
 	cleanup_file FILE *file = fopen(mountinfo, "re");
 	cleanup_free char *line = NULL;
@@ -76,7 +85,7 @@ int skm_probe_mount_find(const char *mountinfo, const char *type, const char *at
 		if (!split_line(line, &mount) || strcmp(mount.type, type) != 0 || strcmp(mount.root, "/") != 0)
 			continue;
 		undo_escapes(mount.point);
-		if (at && strcmp(mount.point, at) != 0)
+		if ((at && strcmp(mount.point, at) != 0) || (option && !has_option(mount.options, option)))
 			continue;
 		if (strlen(mount.point) >= size)
 			return -ENAMETOOLONG;
@@ -86,12 +95,14 @@ int skm_probe_mount_find(const char *mountinfo, const char *type, const char *at
 	return ferror(file) && errno ? -errno : -ENOENT;
 }
 
-static bool has_option(char *options, const char *wanted)
+int skm_probe_mount_find(const char *mountinfo, const char *type, const char *at, char *ret, size_t size)
 {
-	for (const char *one = options ? strsep(&options, ",") : NULL; one; one = strsep(&options, ","))
-		if (strcmp(one, wanted) == 0)
-			return true;
-	return false;
+	return find(mountinfo, type, at, NULL, ret, size);
+}
+
+int skm_probe_mount_find_with(const char *mountinfo, const char *type, const char *option, char *ret, size_t size)
+{
+	return find(mountinfo, type, NULL, option, ret, size);
 }
 
 int skm_probe_mount_option(const char *mountinfo, const char *type, const char *option)

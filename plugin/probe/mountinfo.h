@@ -10,6 +10,10 @@
  * ret: the kernel's escapes (\040) undone. Returns 0; -ENOENT without one; -ENAMETOOLONG; -errno of reading. */
 int skm_probe_mount_find(const char *mountinfo, const char *type, const char *at, char *ret, size_t size);
 
+/* The same for the first mount that has the option among those of the filesystem itself: a hierarchy of cgroup v1 is told by its
+ * controllers ("memory"). */
+int skm_probe_mount_find_with(const char *mountinfo, const char *type, const char *option, char *ret, size_t size);
+
 /* Whether the first mount of the filesystem `type` has the option among those of the filesystem itself ("memory_recursiveprot").
  * Returns 1 or 0; -ENOENT without such a mount; -errno of reading. */
 int skm_probe_mount_option(const char *mountinfo, const char *type, const char *option);

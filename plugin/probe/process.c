@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "probe/mountinfo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,21 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
+
+/* mount, line: PATH_MAX each */
+static int find_cgroup(const char *text, char *mount, char *line, struct skm_err *err)
+{
+	int r = skm_probe_cgroup1_memory_line(text, line, PATH_MAX, err);
+
+	if (r == -ENOENT) {
+		r = skm_probe_cgroup2_mount(NULL, mount, PATH_MAX, err);
+		return r == 0 ? skm_probe_cgroup_line(text, line, PATH_MAX, err) : r;
+	}
+	if (r < 0)
+		return r;
+	r = skm_probe_mount_find_with("/proc/self/mountinfo", "cgroup", "memory", mount, PATH_MAX);
+	return r < 0 ? skm_err_set_errno(err, -r, "look for the mount of cgroup v1's memory controller") : 0;
+}
 
 static int open_cgroup(int proc_fd, struct skm_err *err)
 {
@@ -24,9 +40,7 @@ static int open_cgroup(int proc_fd, struct skm_err *err)
 	length = skm_read_text_at(proc_fd, "cgroup", text, SKM_PROC_CGROUP_MAX);
 	if (length < 0)
 		return skm_err_set_errno(err, (int)-length, "read the cgroup");
-	r = skm_probe_cgroup2_mount(NULL, mount, sizeof(mount), err);
-	if (r == 0)
-		r = skm_probe_cgroup_line(text, line, sizeof(line), err);
+	r = find_cgroup(text, mount, line, err);
 	if (r < 0)
 		return r;
 	snprintf(path, sizeof(path), "%s%s", mount, line);

@@ -24,9 +24,14 @@ int skm_probe_cgroup2_mount(const char *mountinfo, char *ret, size_t size, struc
  * namespace) is refused. ret: at least PATH_MAX. Returns 0; -ENOENT without such a line; -EINVAL; -ENAMETOOLONG. */
 int skm_probe_cgroup_line(const char *text, char *ret, size_t size, struct skm_err *err);
 
-/* Opens what stands for process pid: a pidfd, its cgroup v2 directory (O_RDONLY|O_DIRECTORY) and its network namespace.
+/* Its line of the v1 hierarchy that has the memory controller ("9:memory:/a"), as above. -ENOENT where no line has it: then
+ * memory is on v2, or nowhere. */
+int skm_probe_cgroup1_memory_line(const char *text, char *ret, size_t size, struct skm_err *err);
+
+/* Opens what stands for process pid: a pidfd, its cgroup's directory (O_RDONLY|O_DIRECTORY; of the hierarchy that has the memory
+ * controller: v2's, or v1's where it is there) and its network namespace.
  * pid <= 1 is refused (-EINVAL). The pidfd is opened first and asked again at the end, so that all three belong to one process.
- * Returns 0 with three descriptors that the caller closes; -ESRCH where it has ended; -ENOENT without a cgroup v2; -errno. */
+ * Returns 0 with three descriptors that the caller closes; -ESRCH where it has ended; -ENOENT without such a cgroup; -errno. */
 struct skm_process_fds {
 	int pidfd, cgroup, netns;
 };

@@ -290,6 +290,7 @@ static void test_populated(void **state)
 	put("a", "cgroup.events", "frozen 0\n");
 	assert_int_equal(skm_probe_cgroup_populated(fd, &err), -EINVAL);
 	assert_int_equal(unlinkat(fd, "cgroup.events", 0), 0);
+	assert_int_equal(unlinkat(fd, "cgroup.procs", 0), 0);
 	assert_int_equal(skm_probe_cgroup_populated(fd, &err), -ENODEV);
 }
 

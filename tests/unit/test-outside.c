@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "probe/outside.h"
-#include "probe/process.h"
+#include "own-cgroup2.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,13 +58,7 @@ static void end_family(pid_t pid)
 
 static void set_up(void)
 {
-	struct skm_process_fds fds;
-
-	if (skm_probe_cgroup2_mount(NULL, mount, sizeof(mount), NULL) < 0 || skm_probe_process_open(getpid(), &fds, NULL) < 0)
-		return;
-	own = fds.cgroup;
-	close(fds.netns);
-	close(fds.pidfd);
+	own = own_cgroup2(mount);
 }
 
 static void test_all_inside(void **state)

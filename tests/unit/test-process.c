@@ -2,6 +2,7 @@
 #include "skm-test.h"
 
 #include "base/cleanup.h"
+#include "probe/mountinfo.h"
 #include "probe/process.h"
 
 #include <errno.h>
@@ -83,6 +84,24 @@ static void test_cgroup_line(void **state)
 	assert_string_equal(path, "/..a/b..");
 }
 
+static void test_memory_line_of_v1(void **state)
+{
+	static const char HYBRID[] = "12:cpu,cpuacct:/c\n9:memory:/skm/web\n1:name=memory:/n\n0::/unified\n";
+	struct skm_err err = SKM_ERR_INIT;
+	char path[PATH_MAX];
+
+	(void)state;
+	assert_int_equal(skm_probe_cgroup1_memory_line(HYBRID, path, sizeof(path), &err), 0);
+	assert_string_equal(path, "/skm/web");
+	assert_int_equal(skm_probe_cgroup1_memory_line("3:hugetlb,memory:/a:b\n", path, sizeof(path), &err), 0);
+	assert_string_equal(path, "/a:b");
+	assert_int_equal(skm_probe_cgroup1_memory_line("0::/9:memory:/x\n", path, sizeof(path), &err), -ENOENT);
+	assert_int_equal(skm_probe_cgroup1_memory_line("4:memory2,xmemory:/a\n0::/b\n", path, sizeof(path), &err), -ENOENT);
+	assert_int_equal(skm_probe_cgroup1_memory_line("", path, sizeof(path), &err), -ENOENT);
+	assert_int_equal(skm_probe_cgroup1_memory_line("9:memory:/../other\n", path, sizeof(path), &err), -EINVAL);
+	assert_int_equal(skm_probe_cgroup1_memory_line("9:memory:/cut", path, sizeof(path), &err), -EINVAL);
+}
+
 static void test_cgroup_line_refused(void **state)
 {
 	struct skm_err err = SKM_ERR_INIT;
@@ -131,8 +150,10 @@ static void test_process_open(void **state)
 	pid_t child;
 
 	(void)state;
-	if (skm_probe_cgroup2_mount(NULL, mount, sizeof(mount), &err) != 0) {
-		print_message("no cgroup v2 here: not opened\n");
+	/* of the hierarchy that has the memory controller */
+	if (skm_probe_mount_find_with("/proc/self/mountinfo", "cgroup", "memory", mount, sizeof(mount)) < 0 &&
+	    skm_probe_cgroup2_mount(NULL, mount, sizeof(mount), &err) < 0) {
+		print_message("no cgroup here: not opened\n");
 		return;
 	}
 	child = fork();
@@ -185,10 +206,15 @@ static void test_boot_id(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_cgroup2_mount),   cmocka_unit_test(test_cgroup2_mount_missing_or_cut),
-	        cmocka_unit_test(test_cgroup_line),     cmocka_unit_test(test_cgroup_line_refused),
-	        cmocka_unit_test(test_process_refused), cmocka_unit_test(test_process_open),
-	        cmocka_unit_test(test_fd_path),         cmocka_unit_test(test_boot_id),
+	        cmocka_unit_test(test_cgroup2_mount),
+	        cmocka_unit_test(test_cgroup2_mount_missing_or_cut),
+	        cmocka_unit_test(test_cgroup_line),
+	        cmocka_unit_test(test_memory_line_of_v1),
+	        cmocka_unit_test(test_cgroup_line_refused),
+	        cmocka_unit_test(test_process_refused),
+	        cmocka_unit_test(test_process_open),
+	        cmocka_unit_test(test_fd_path),
+	        cmocka_unit_test(test_boot_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
