@@ -22,6 +22,9 @@ static const struct rung RUNGS[] = {
 
 #define LEAVE_BELOW_PERMYRIAD 1000
 
+/* Below this nothing of a burst is left. A cap that works holds u above it: the cap step's target is the limit. */
+#define DRAINED_PERMYRIAD 3500
+
 /* A step takes this long to work: the socket worker was seen to need 40 to 400 ms in a flooded guest. Growth that reaches the cap
  * step within it enters that step at once, if the sockets hold enough already. Entered at 0.70 only, 200 connections that came
  * all at once reached 1.10 of 32 MiB in one of some ten runs on 6.1 (tests/guest/story). */
@@ -33,6 +36,11 @@ static const struct rung RUNGS[] = {
 
 /* What may wait unsent in a socket: enough to keep a fast path busy between two wake-ups, no more than a fair share. */
 #define NOTSENT_MAX_BYTES (UINT64_C(128) << 10)
+
+static uint64_t at_least(uint64_t value, uint64_t floor)
+{
+	return value < floor ? floor : value;
+}
 
 uint32_t skm_control_occupancy(uint64_t sock_bytes, uint64_t limit_bytes)
 {
@@ -94,13 +102,49 @@ static bool is_burst(const struct skm_sample *sample, uint64_t limit_bytes, uint
 	       skm_control_occupancy(sample->sock_bytes + soon, limit_bytes) >= RUNGS[SKM_STEP_CAP].enter_permyriad;
 }
 
+/* Whether the sockets, let go, could together pass the limit. */
+static bool may_burst(const struct skm_ladder_config *config, const struct skm_sample *sample)
+{
+	return sample->sockets > config->limit_bytes / at_least(config->rmem_max_baseline_bytes, 1);
+}
+
+static uint64_t hold_of(const struct skm_ladder_state *state)
+{
+	return at_least(state->hold_usec, SKM_STEP_HOLD_USEC);
+}
+
+/* Keeps what the holds count from: the sample asks for the steps up to this one. */
+static void note_demand(struct skm_ladder_state *state, enum skm_step asked, uint64_t now_usec)
+{
+	for (int step = SKM_STEP_CAP; step <= (int)asked; step++)
+		state->above_usec[step] = now_usec;
+	if (asked > SKM_STEP_NONE)
+		state->full_usec = now_usec;
+}
+
+/* Where the way down leads now: past each step whose exit has been passed for long enough; to none only where nothing is left of
+ * the burst, or much later. */
+static enum skm_step way_down(const struct skm_ladder_state *state, bool may_burst, uint64_t now_usec)
+{
+	enum skm_step step = state->decision.step;
+	uint64_t hold = hold_of(state), below;
+
+	while (step > SKM_STEP_CAP && now_usec - state->above_usec[step] >= SKM_STEP_HOLD_USEC)
+		step--;
+	if (step != SKM_STEP_CAP)
+		return step;
+	below = now_usec - state->above_usec[SKM_STEP_CAP];
+	if (now_usec - state->full_usec >= hold || below >= (may_burst ? hold * SKM_STEP_HOLD_DEMAND : hold))
+		return SKM_STEP_NONE;
+	return SKM_STEP_CAP;
+}
+
 /* Up at once; down only after the hold, and only past the gap. */
-static enum skm_step next_step(const struct skm_ladder_state *state, uint32_t occupancy, enum skm_step pressed, uint64_t now_usec,
-                               enum skm_reason *ret_reason)
+static enum skm_step next_step(const struct skm_ladder_state *state, uint32_t occupancy, enum skm_step pressed, bool may_burst,
+                               uint64_t now_usec, enum skm_reason *ret_reason)
 {
 	enum skm_step current = state->decision.step;
-	enum skm_step up = highest_step(occupancy, 0);
-	enum skm_step down = highest_step(occupancy, LEAVE_BELOW_PERMYRIAD);
+	enum skm_step up = highest_step(occupancy, 0), down;
 
 	if (pressed > up && pressed >= current) {
 		*ret_reason = SKM_REASON_PRESSURE;
@@ -110,9 +154,8 @@ static enum skm_step next_step(const struct skm_ladder_state *state, uint32_t oc
 		*ret_reason = SKM_REASON_OCCUPANCY;
 		return up;
 	}
-	if (down < pressed)
-		down = pressed;
-	if (down < current && now_usec - state->entered_usec >= SKM_STEP_HOLD_USEC) {
+	down = way_down(state, may_burst, now_usec);
+	if (down < current) {
 		*ret_reason = SKM_REASON_RELAXED;
 		return down;
 	}
@@ -123,9 +166,21 @@ static enum skm_step next_step(const struct skm_ladder_state *state, uint32_t oc
 	return current;
 }
 
-static uint64_t at_least(uint64_t value, uint64_t floor)
+/* Throttling begins or ends: what that says about the hold. */
+static void note_change(struct skm_ladder_state *state, enum skm_step step, uint64_t now_usec)
 {
-	return value < floor ? floor : value;
+	uint64_t calm = now_usec - state->released_usec;
+
+	if (step == SKM_STEP_NONE)
+		state->released_usec = now_usec;
+	if (step > state->decision.step)
+		note_demand(state, step, now_usec);
+	if (state->decision.step != SKM_STEP_NONE)
+		return;
+	if (state->released_usec == 0 || calm >= SKM_STEP_CALM_USEC)
+		state->hold_usec = SKM_STEP_HOLD_USEC;
+	else if (calm < SKM_STEP_AGAIN_USEC && state->hold_usec < SKM_STEP_HOLD_MAX_USEC)
+		state->hold_usec *= 2;
 }
 
 /* 0, the baseline, where the cap would not lower it */
@@ -151,11 +206,16 @@ const struct skm_decision *skm_control_decide(const struct skm_ladder_config *co
                                               struct skm_ladder_state *state)
 {
 	struct skm_decision decision = {.fair_cap_bytes = UINT64_MAX};
-	enum skm_step pressed = pressure_step(config, sample);
+	enum skm_step pressed = pressure_step(config, sample), asked;
 	bool too_small = false;
 
 	decision.occupancy_permyriad = skm_control_occupancy(sample->sock_bytes, config->limit_bytes);
-	decision.step = next_step(state, decision.occupancy_permyriad, pressed, sample->when_usec, &decision.reason);
+	asked = highest_step(decision.occupancy_permyriad, LEAVE_BELOW_PERMYRIAD);
+	note_demand(state, asked > pressed ? asked : pressed, sample->when_usec);
+	if (decision.occupancy_permyriad >= DRAINED_PERMYRIAD)
+		state->full_usec = sample->when_usec;
+	decision.step = next_step(state, decision.occupancy_permyriad, pressed, may_burst(config, sample), sample->when_usec,
+	                          &decision.reason);
 	if (decision.step == SKM_STEP_NONE && is_burst(sample, config->limit_bytes, decision.occupancy_permyriad)) {
 		decision.step = SKM_STEP_CAP;
 		decision.reason = SKM_REASON_BURST;
@@ -178,7 +238,7 @@ const struct skm_decision *skm_control_decide(const struct skm_ladder_config *co
 	if (too_small)
 		decision.reason = SKM_REASON_TOO_SMALL;
 	if (decision.step != state->decision.step)
-		state->entered_usec = sample->when_usec;
+		note_change(state, decision.step, sample->when_usec);
 	state->decision = decision;
 	return &state->decision;
 }

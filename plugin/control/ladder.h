@@ -10,8 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A step is held this long from its entry: as long as the kernel's own socket pressure (1 s, mm/vmpressure.c). */
+/* A step is left when u has been below its exit for this long: as long as the kernel's own socket pressure (1 s,
+ * mm/vmpressure.c). Counted from the entry instead, the cap went in the middle of a burst as soon as it had worked, the buffers
+ * grew back, and 1,000 connections reached 1.22 of 32 MiB. */
 #define SKM_STEP_HOLD_USEC UINT64_C(1000000)
+/* The way to none where throttling began again soon after it had ended: doubled up to this, and back after a while without. */
+#define SKM_STEP_HOLD_MAX_USEC UINT64_C(4000000)
+#define SKM_STEP_AGAIN_USEC UINT64_C(2000000)
+#define SKM_STEP_CALM_USEC UINT64_C(10000000)
+/* None is entered so many times later while the sockets still hold much and may together grow past the limit: a cap
+ * that works looks just as if it were not needed. */
+#define SKM_STEP_HOLD_DEMAND 4
 
 /* tcp_notsent_lowat is never set below it: less than a page would wake a sender for each segment. */
 #define SKM_NOTSENT_MIN_BYTES UINT64_C(4096)
@@ -27,9 +36,12 @@ struct skm_ladder_config {
 };
 
 struct skm_ladder_state {
-	uint64_t entered_usec;        /* when the step was entered, or entered again */
-	bool by_pressure;             /* the step was entered for pressure alone */
-	struct skm_decision decision; /* the last one */
+	uint64_t above_usec[SKM_STEP_SHED + 1]; /* when each step's exit was last not passed, or its pressure last felt */
+	uint64_t full_usec;                     /* when the sockets were last not drained, or pressed */
+	uint64_t released_usec;                 /* when none was last entered; 0: never */
+	uint64_t hold_usec;                     /* 0: SKM_STEP_HOLD_USEC */
+	bool by_pressure;                       /* the step was entered for pressure alone */
+	struct skm_decision decision;           /* the last one */
 };
 
 /* Occupancy in permyriad, S / L, saturating at UINT32_MAX / 2. */

@@ -14,7 +14,7 @@ extern const struct skm_names skm_step_names;
 enum skm_reason {
 	SKM_REASON_REST,      /* far from the limit */
 	SKM_REASON_OCCUPANCY, /* u passed the step's entry */
-	SKM_REASON_HOLD,      /* u fell below the exit, the second has not passed yet; or u lies between exit and entry */
+	SKM_REASON_HOLD,      /* u fell below the exit, but not for long enough yet; or u lies between exit and entry */
 	SKM_REASON_RELAXED,   /* u stayed below the exit long enough: one or more steps down */
 	SKM_REASON_BURST,     /* at its present growth u passes the cap step's entry before that step can work */
 	SKM_REASON_PRESSURE,  /* the kernel reclaims in vain, and the sockets hold a share worth having */

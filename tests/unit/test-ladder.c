@@ -98,9 +98,85 @@ static void test_hysteresis(void **state)
 	(void)state;
 	look(&ladder, 85, 0);
 	assert_int_equal(look(&ladder, 75, 5000)->step, SKM_STEP_SQUEEZE); /* 0.85 - 0.10 has to be passed */
-	assert_int_equal(look(&ladder, 74, 5001)->step, SKM_STEP_CAP);
+	assert_int_equal(look(&ladder, 74, 5001)->step, SKM_STEP_SQUEEZE); /* for as long as the hold */
+	assert_int_equal(look(&ladder, 74, 6000)->step, SKM_STEP_CAP);
 	assert_int_equal(look(&ladder, 60, 7000)->step, SKM_STEP_CAP);
-	assert_int_equal(look(&ladder, 59, 7001)->step, SKM_STEP_NONE);
+	assert_int_equal(look(&ladder, 34, 7001)->step, SKM_STEP_CAP);
+	assert_int_equal(look(&ladder, 34, 8000)->step, SKM_STEP_NONE);
+}
+
+/* 200 senders against a slow reader: the cap works, u falls below the exit and stays there. Released then, they burst again. */
+static void test_a_cap_that_works_is_kept(void **state)
+{
+	struct skm_ladder_state ladder = {0};
+	uint64_t msec = 0;
+
+	(void)state;
+	look(&ladder, 104, msec);
+	for (; msec <= 900; msec += 10)
+		look(&ladder, 90, msec);
+	for (; msec < 900 + SKM_STEP_HOLD_DEMAND * 1000; msec += 10)
+		assert_int_not_equal(look(&ladder, 45, msec)->step, SKM_STEP_NONE);
+	assert_int_equal(ladder.decision.step, SKM_STEP_CAP);
+	assert_int_equal(look(&ladder, 45, msec)->step, SKM_STEP_NONE);
+}
+
+/* The burst is over: within two seconds after the sockets are drained, whatever step it was. */
+static void test_a_burst_that_is_over_is_forgotten(void **state)
+{
+	struct skm_ladder_state ladder = {0};
+	uint64_t msec = 0;
+
+	(void)state;
+	for (unsigned percent = 104; percent >= 35; percent--, msec += 15)
+		assert_int_not_equal(look(&ladder, percent, msec)->step, SKM_STEP_NONE);
+	look(&ladder, 20, msec);
+	assert_int_not_equal(ladder.decision.step, SKM_STEP_NONE);
+	assert_int_equal(look(&ladder, 0, msec + 1000)->step, SKM_STEP_NONE);
+}
+
+/* Few sockets cannot pass the limit once they are let go: the hold alone counts. */
+static void test_few_sockets_are_let_go_early(void **state)
+{
+	struct skm_ladder_state ladder = {0};
+	struct skm_sample sample = {.when_usec = 1000000, .sock_bytes = LIMIT * 8 / 10, .sockets = 5};
+
+	(void)state;
+	assert_int_equal(skm_control_decide(&CONFIG, &sample, &ladder)->step, SKM_STEP_CAP);
+	sample.sock_bytes = LIMIT / 2;
+	sample.when_usec = 1999999;
+	assert_int_equal(skm_control_decide(&CONFIG, &sample, &ladder)->step, SKM_STEP_CAP);
+	sample.when_usec = 2000000;
+	assert_int_equal(skm_control_decide(&CONFIG, &sample, &ladder)->step, SKM_STEP_NONE);
+}
+
+/* When none is entered after throttling that begins at `msec` and finds nothing left of the burst at once. */
+static uint64_t throttle_once(struct skm_ladder_state *ladder, uint64_t msec)
+{
+	uint64_t end = msec;
+
+	assert_int_equal(look(ladder, 80, msec)->step, SKM_STEP_CAP);
+	while (look(ladder, 10, end)->step != SKM_STEP_NONE)
+		end++;
+	return end;
+}
+
+static void test_throttling_again_soon_doubles_the_hold(void **state)
+{
+	static const uint64_t HOLDS[] = {1000, 2000, 4000, 4000};
+	struct skm_ladder_state ladder = {0};
+	uint64_t end = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(HOLDS) / sizeof(*HOLDS); i++) {
+		uint64_t begin = end + 1999;
+
+		end = throttle_once(&ladder, begin);
+		assert_int_equal(end - begin, HOLDS[i]);
+	}
+	assert_int_equal(throttle_once(&ladder, end + 9999) - end - 9999, 4000);
+	end = end + 9999 + 4000;
+	assert_int_equal(throttle_once(&ladder, end + 10000) - end - 10000, 1000);
 }
 
 static void test_up_again_restarts_the_hold(void **state)
@@ -307,6 +383,10 @@ int main(void)
 	        cmocka_unit_test(test_cap_and_squeeze_values),
 	        cmocka_unit_test(test_a_step_is_held_for_a_second),
 	        cmocka_unit_test(test_hysteresis),
+	        cmocka_unit_test(test_a_cap_that_works_is_kept),
+	        cmocka_unit_test(test_a_burst_that_is_over_is_forgotten),
+	        cmocka_unit_test(test_few_sockets_are_let_go_early),
+	        cmocka_unit_test(test_throttling_again_soon_doubles_the_hold),
 	        cmocka_unit_test(test_up_again_restarts_the_hold),
 	        cmocka_unit_test(test_a_limit_too_small_is_said),
 	        cmocka_unit_test(test_without_sockets_nothing_is_capped),
