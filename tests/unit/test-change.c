@@ -149,7 +149,7 @@ static void test_the_limit_alone(void **state)
 	assert_int_equal(count_events(SKM_EVENT_POLICY, "limit 32.0 MiB -> 64.0 MiB"), 1);
 	put_sock(LIMIT * 150 / 100); /* 0.75 of it */
 	run_until(SKM_STEP_CAP);
-	change_limit(4 * LIMIT);
+	change_limit(5 * LIMIT); /* 0.30 of it: no longer a burst */
 	run_until(SKM_STEP_NONE);
 	change_limit(LIMIT); /* one and a half of it, at the next look */
 	skm_registry_run(stage.registry, skm_now_usec());
