@@ -39,6 +39,7 @@ enum skm_exit skm_cli_set(const struct skm_cli *cli);
 enum skm_exit skm_cli_release(const struct skm_cli *cli);
 enum skm_exit skm_cli_adopt(const struct skm_cli *cli);
 enum skm_exit skm_cli_reclaim(const struct skm_cli *cli);
+enum skm_exit skm_cli_metrics(const struct skm_cli *cli);
 enum skm_exit skm_cli_doctor(const struct skm_cli *cli);
 
 /* Prints "sockmem: TEXT" on stderr, escaped, and returns status. */

@@ -7,22 +7,13 @@
 #include "codec/message.h"
 #include "ended.h"
 #include "format.h"
+#include "live.h"
 #include "paths.h"
 #include "table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int most_sock_first(const void *a, const void *b)
-{
-	const struct skm_report *one = *(const struct skm_report *const *)a, *other = *(const struct skm_report *const *)b;
-
-	/* what is not known comes last: the number that stands for it wraps to 0 */
-	if (one->sock_bytes != other->sock_bytes)
-		return one->sock_bytes + 1 < other->sock_bytes + 1 ? 1 : -1;
-	return strcmp(one->id, other->id);
-}
 
 static void add_live(struct skm_table *table, const struct skm_report *report, uint64_t now)
 {
@@ -118,26 +109,10 @@ static enum skm_exit list_ended(const struct skm_cli *cli)
 
 static enum skm_exit list_live(const struct skm_cli *cli)
 {
-	cleanup_free struct skm_report *reports = NULL;
-	cleanup_free const struct skm_report **sorted = NULL;
-	cleanup_free char *data = NULL;
-	struct skm_err err = SKM_ERR_INIT;
-	enum skm_cli_asked asked = skm_cli_ask(SKM_VERB_LIST, NULL, &data, &err);
-	size_t count = 0;
+	cleanup_live struct skm_live live = SKM_LIVE_INIT;
+	enum skm_exit status = skm_cli_live_load(&live);
 
-	if (asked == SKM_ASKED_ABSENT)
-		return skm_cli_fail(SKM_EXIT_NO_ENFORCER, SKM_CLI_ABSENT_TEXT);
-	if (asked == SKM_ASKED_REFUSED)
-		return skm_cli_fail(SKM_EXIT_FAILURE, "%s", err.text);
-	if (!data || skm_codec_reports_parse(data, strlen(data), &reports, &count, &err) < 0)
-		return skm_cli_fail(SKM_EXIT_FAILURE, "the enforcer's list: %s", data ? err.text : "nothing came");
-	sorted = calloc(count + 1, sizeof(*sorted));
-	if (!sorted)
-		return skm_cli_fail(SKM_EXIT_FAILURE, "out of memory");
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = &reports[i];
-	qsort(sorted, count, sizeof(*sorted), most_sock_first);
-	return print(cli, sorted, count);
+	return status == SKM_EXIT_OK ? print(cli, live.sorted, live.count) : status;
 }
 
 enum skm_exit skm_cli_list(const struct skm_cli *cli)

@@ -105,6 +105,9 @@ static const struct verb verbs[] = {
          "  --convert  also moves linux.resources.memory.kernelTCP into the annotation\n"
          "             " SKM_ANNOTATION_TCPMEM ": crun refuses it on cgroup v2\n"
          "  --dry-run  prints what the file would be, and leaves it as it is\n"},
+        {"metrics", skm_cli_metrics, NULL, false, NULL, 0, true,
+         "The running containers as OpenMetrics, for a scrape or a textfile collector;\n"
+         "with --json, what list --json prints.\n"},
         {"doctor", skm_cli_doctor, NULL, false, NULL, 0, true,
          "What this host can enforce and why not more, whether the enforcer runs,\n"
          "where the hook is registered, and what it complained of.\n"},
@@ -117,13 +120,13 @@ static const char help_text[] = "Usage: sockmem VERB [OPTION...] [OPERAND]\n"
                                 "  list [--ended]   containers with a policy, or those that have ended\n"
                                 "  inspect ID       is it the sockets, what did sockmem do, and why\n"
                                 "  events [ID]      what happened, oldest first\n"
-                                "  check POLICY     whether a policy is valid (JSON, a size, @FILE or -);\n"
-                                "                   with --kind KIND another document\n"
+                                "  check POLICY     whether a policy is valid; --kind KIND: another document\n"
                                 "  set ID POLICY    gives a running container another policy\n"
                                 "  release ID       puts everything back and lets it go (--all: all of them)\n"
                                 "  adopt POLICY     a policy for what no hook started (--cgroup PATH)\n"
                                 "  reclaim ID SIZE  reclaims memory of a container, page cache first\n"
                                 "  hooks add BUNDLE puts the hook into a bundle's config.json\n"
+                                "  metrics          the running containers as OpenMetrics\n"
                                 "  doctor           what this host can enforce, and why not more\n"
                                 "\n"
                                 "  --json           for programs; every verb takes it\n"
