@@ -234,20 +234,76 @@ int skm_actuate_tc_remove(const struct skm_tc_ends *ends, const struct skm_tc_pl
 	return result;
 }
 
-int skm_actuate_tc_seen(const struct skm_tc_ends *ends, const struct skm_tc_plan *plan, struct skm_tc_seen *ret,
-                        struct skm_err *err)
+int skm_actuate_tc_remove_host(int ifindex, struct skm_err *err)
+{
+	struct skm_rtnl *host;
+	struct skm_link link;
+	int r = skm_probe_rtnl_open(-1, &host, err);
+
+	if (r < 0)
+		return r;
+	r = skm_probe_link(host, ifindex, &link, err);
+	if (r == 0 && strcmp(link.kind, "veth") == 0)
+		r = skm_tc_tree_remove(host, ifindex, err);
+	skm_probe_rtnl_close(host);
+	return r == -ENODEV ? 0 : r;
+}
+
+static bool has_changed(const struct skm_tc_plan *was, const struct skm_tc_plan *is)
+{
+	if (was->link_count != is->link_count || was->mtu != is->mtu || was->gso_max_bytes != is->gso_max_bytes)
+		return true;
+	return memcmp(was->links, is->links, is->link_count * sizeof(*is->links)) != 0;
+}
+
+static int see_class(struct skm_rtnl *rtnl, int ifindex, struct skm_tc_seen *ret, struct skm_err *err)
 {
 	struct skm_htb_class class;
-	struct skm_rtnl *rtnl;
-	int ifindex = ingress_place(ends, plan, &rtnl, err), r;
+	int r = skm_probe_htb_class(rtnl, ifindex, SKM_TC_BULK, &class, err);
 
-	if (ifindex < 0)
-		return ifindex == -ESTALE ? -ENOENT : ifindex;
-	r = skm_probe_htb_class(rtnl, ifindex, SKM_TC_BULK, &class, err);
+	if (r == -ENOENT || r == -ENODEV)
+		return skm_err_set(err, ESTALE, "the class of bulk traffic on link %d is gone", ifindex);
 	if (r == 0)
 		*ret = (struct skm_tc_seen){.rate = class.rate_bytes_per_sec,
 		                            .sent_bytes = class.sent_bytes,
 		                            .drops = class.drops,
 		                            .backlog_bytes = class.backlog_bytes};
+	return r;
+}
+
+static int see_made(const struct skm_tc_ends *ends, const struct skm_tc_plan *plan, const struct skm_link *links, size_t count,
+                    struct skm_tc_look *look, struct skm_err *err)
+{
+	int r;
+
+	if (plan->where == SKM_TC_HOST_SIDE)
+		return see_class(ends->host, plan->host_ifindex, &look->seen, err);
+	for (size_t i = 0; i < count; i++) {
+		if (!skm_tc_is_our_ifb(&links[i]))
+			continue;
+		r = see_class(ends->inside, links[i].ifindex, &look->seen, err);
+		look->received_bytes = look->seen.sent_bytes;
+		return r;
+	}
+	return skm_err_set(err, ESTALE, "the ifb device is gone");
+}
+
+int skm_actuate_tc_look(const struct skm_tc_ends *ends, const struct skm_tc_plan *plan, struct skm_tc_look *ret,
+                        struct skm_err *err)
+{
+	cleanup_free struct skm_link *links = NULL;
+	struct skm_tc_plan now = {0};
+	struct skm_tc_look look = {0};
+	size_t count;
+	int r = skm_probe_links(ends->inside, SKM_TC_LOOK_AT_MAX, &links, &count, err);
+
+	if (r == 0)
+		r = skm_tc_choose_links(links, count, &now, &look.received_bytes, err);
+	if (r == 0 && plan) {
+		look.links_changed = has_changed(plan, &now);
+		r = see_made(ends, plan, links, count, &look, err);
+	}
+	if (r == 0)
+		*ret = look;
 	return r;
 }

@@ -77,6 +77,10 @@ int skm_actuate_tc_apply(const struct skm_tc_ends *ends, const struct skm_tc_pla
 int skm_actuate_tc_update(const struct skm_tc_ends *ends, const struct skm_tc_plan *plan, const struct skm_tc_want *want,
                           struct skm_err *err);
 
+/* Removes the htb of a host's link that a plan named, if it is ours: where the container's namespace cannot be reached any more,
+ * and yet lives. ifindex: in the host's namespace. Returns 0, also where it is not there; -errno. */
+int skm_actuate_tc_remove_host(int ifindex, struct skm_err *err);
+
 /* Removes all that carries our marks in the container's namespace and on the host side of its veths, after letting out what is
  * queued (at most 50 ms). noted: the plan that apply was called with, as a journal has it, or NULL: a clsact without any filter
  * has no mark, and is ours on the links of such a plan only. Returns 0, also where there was nothing; else the first failure,
@@ -89,8 +93,15 @@ struct skm_tc_seen {
 	uint32_t backlog_bytes;
 };
 
-/* Returns 0; -ENOENT where there is no such class (any more); -errno. */
-int skm_actuate_tc_seen(const struct skm_tc_ends *ends, const struct skm_tc_plan *plan, struct skm_tc_seen *ret,
+struct skm_tc_look {
+	uint64_t received_bytes; /* by the links that lead out; where an ifb holds bulk up: past that, bulk alone */
+	bool links_changed;      /* they are no longer those of the plan, or have another MTU */
+	struct skm_tc_seen seen; /* with a plan */
+};
+
+/* Looks at the links, and with a plan at what was made of it. Asks for lists only and changes nothing. plan: what apply has made;
+ * NULL: nothing. Returns 0; -ESTALE where the class is not there any more; -ENODEV where no link leads out; -errno. */
+int skm_actuate_tc_look(const struct skm_tc_ends *ends, const struct skm_tc_plan *plan, struct skm_tc_look *ret,
                         struct skm_err *err);
 
 #endif

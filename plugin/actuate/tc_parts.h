@@ -81,6 +81,11 @@ int skm_tc_ingress_remove(struct skm_rtnl *rtnl, int ifindex, bool ours_empty, s
 
 /* -- where: tc_plan.c */
 
+/* The links that lead out, and what they have received in all. Fills link_count, links, mtu and gso_max_bytes of the plan.
+ * Returns 0; -ENODEV where there is none; -EOPNOTSUPP where there are too many. */
+int skm_tc_choose_links(const struct skm_link *links, size_t count, struct skm_tc_plan *plan, uint64_t *ret_received_bytes,
+                        struct skm_err *err);
+
 /* The veth's other end where that is in the host's namespace. Returns 0 with *ret; -ENODEV where it is not; -errno. */
 int skm_tc_host_side(const struct skm_tc_ends *ends, const struct skm_link *link, struct skm_link *ret, struct skm_err *err);
 

@@ -31,11 +31,12 @@ static bool may_lead_out(const struct skm_link *link)
 	return !link->loopback && link->master == 0 && is_kind(link, "tun");
 }
 
-static int add_to_plan(struct skm_tc_plan *plan, const struct skm_link *link, struct skm_err *err)
+static int add_to_plan(struct skm_tc_plan *plan, const struct skm_link *link, uint64_t *received, struct skm_err *err)
 {
 	if (plan->link_count == SKM_TC_LINKS_MAX)
 		return skm_err_set(err, EOPNOTSUPP, "more than %d links lead out of the network namespace", SKM_TC_LINKS_MAX);
 	plan->links[plan->link_count++] = link->ifindex;
+	*received += link->rx_bytes;
 	if (link->mtu > plan->mtu)
 		plan->mtu = link->mtu;
 	if (link->gso_max_bytes > plan->gso_max_bytes)
@@ -43,18 +44,22 @@ static int add_to_plan(struct skm_tc_plan *plan, const struct skm_link *link, st
 	return 0;
 }
 
-static int choose_links(const struct skm_link *links, size_t count, struct skm_tc_plan *plan, struct skm_err *err)
+int skm_tc_choose_links(const struct skm_link *links, size_t count, struct skm_tc_plan *plan, uint64_t *ret_received_bytes,
+                        struct skm_err *err)
 {
+	uint64_t received = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < count && r == 0; i++)
 		if (leads_out(&links[i]))
-			r = add_to_plan(plan, &links[i], err);
+			r = add_to_plan(plan, &links[i], &received, err);
 	for (size_t i = 0; i < count && r == 0 && plan->link_count == 0; i++)
 		if (may_lead_out(&links[i]))
-			r = add_to_plan(plan, &links[i], err);
+			r = add_to_plan(plan, &links[i], &received, err);
 	if (r == 0 && plan->link_count == 0)
 		r = skm_err_set(err, ENODEV, "no link leads out of the network namespace");
+	if (r == 0)
+		*ret_received_bytes = received;
 	return r;
 }
 
@@ -185,11 +190,12 @@ int skm_actuate_tc_plan(const struct skm_tc_ends *ends, struct skm_tc_plan *ret,
 {
 	cleanup_free struct skm_link *links = NULL;
 	struct skm_tc_plan plan = {0};
+	uint64_t received;
 	size_t count;
 	int r = skm_probe_links(ends->inside, SKM_TC_LOOK_AT_MAX, &links, &count, err);
 
 	if (r == 0)
-		r = choose_links(links, count, &plan, err);
+		r = skm_tc_choose_links(links, count, &plan, &received, err);
 	if (r < 0)
 		return r;
 	if (plan.link_count == 1)

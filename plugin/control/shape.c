@@ -13,6 +13,13 @@
  * point. */
 #define MEMORY_USEC UINT64_C(300000)
 
+/* One part in so many at least: of what came in, of what waited. A starting point. */
+#define MOSTLY_READ 4
+
+/* A reader with so much before it does not wait for data. One that a rate starves has a GSO packet at most, and what comes while
+ * it sleeps: 64 KiB is half of this at the default floor of 10 Mbit/s. */
+#define BACKLOG_USEC UINT64_C(100000)
+
 /* Time in which the excess over the target is to drain. A starting point. */
 #define EXCESS_SEC 2
 
@@ -45,21 +52,77 @@ uint32_t skm_control_shape_split(const struct skm_shape_path *path, uint64_t rat
 	return rate < skm_control_shape_least(path) ? skm_control_shape_burst(path, rate) : 0;
 }
 
+static uint64_t sum_unread(const struct skm_shape_sockets *sockets)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sockets->count; i++)
+		sum += sockets->list[i].unread_bytes;
+	return sum;
+}
+
+/* What waited at both looks in sockets that had unread data at both, and whether any of them had another amount. */
+struct backlog {
+	uint64_t bytes;
+	bool moved;
+};
+
+static struct backlog common_backlog(const struct skm_shape_sockets *before, const struct skm_shape_sockets *now)
+{
+	struct backlog backlog = {0};
+
+	for (size_t i = 0, j = 0; i < before->count && j < now->count;) {
+		const struct skm_shape_socket *was = &before->list[i], *is = &now->list[j];
+
+		if (was->cookie == is->cookie && was->unread_bytes > 0 && is->unread_bytes > 0) {
+			backlog.bytes += at_most(was->unread_bytes, is->unread_bytes);
+			backlog.moved |= was->unread_bytes != is->unread_bytes;
+		}
+		i += was->cookie <= is->cookie;
+		j += is->cookie <= was->cookie;
+	}
+	return backlog;
+}
+
+/* One whose program stands still keeps its amount, as soon as its window is full. One that is read may have the same amount again
+ * at the next look, but then much more than that went through meanwhile. */
+static bool is_read(const struct backlog *backlog, uint64_t read_bytes)
+{
+	return backlog->moved || read_bytes >= backlog->bytes / MOSTLY_READ;
+}
+
+struct skm_drain_look skm_control_drain_compare(const struct skm_shape_sockets *before, const struct skm_shape_sockets *now,
+                                                uint64_t received_bytes, uint64_t elapsed_usec)
+{
+	struct skm_drain_look look = {.elapsed_usec = elapsed_usec};
+	uint64_t in = received_bytes + sum_unread(before), left = sum_unread(now);
+	struct backlog backlog = common_backlog(before, now);
+
+	look.read_bytes = in > left ? in - left : 0;
+	look.from_backlog = elapsed_usec > 0 && backlog.bytes > 0 &&
+	                    backlog.bytes >= skm_scale(look.read_bytes, BACKLOG_USEC, elapsed_usec) &&
+	                    look.read_bytes >= received_bytes / MOSTLY_READ && is_read(&backlog, look.read_bytes);
+	return look;
+}
+
 void skm_control_drain_note(struct skm_drain *drain, const struct skm_drain_look *look)
 {
-	uint64_t elapsed = look->when_usec - drain->when_usec, rate;
-	bool first = drain->when_usec == 0;
+	uint64_t elapsed = look->elapsed_usec, rate, lower = 0;
 
-	drain->when_usec = look->when_usec;
-	if (first || elapsed == 0 || look->read_bytes == 0)
+	if (elapsed == 0 || look->read_bytes == 0)
 		return;
 	rate = skm_scale(look->read_bytes, SKM_USEC_PER_SEC, elapsed);
+	if (look->from_backlog) {
+		/* of two in a row the higher one: in the other it may have stood still for a part of the time */
+		lower = drain->last_rate > 0 ? at_least(rate, drain->last_rate) : 0;
+		drain->last_rate = rate;
+	}
 	if (drain->rate == 0)
-		drain->rate = look->from_backlog ? rate : 0;
+		drain->rate = lower;
 	else if (rate > drain->rate)
 		drain->rate += skm_scale(rate - drain->rate, elapsed, elapsed + MEMORY_USEC);
-	else if (look->from_backlog)
-		drain->rate -= skm_scale(drain->rate - rate, elapsed, elapsed + MEMORY_USEC);
+	else if (lower > 0 && lower < drain->rate)
+		drain->rate -= skm_scale(drain->rate - lower, elapsed, elapsed + MEMORY_USEC);
 }
 
 uint64_t skm_control_shape_rate(const struct skm_shape_question *question)

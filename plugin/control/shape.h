@@ -5,6 +5,7 @@
 #define SKM_CONTROL_SHAPE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The links that are shaped: the largest of each. */
@@ -28,20 +29,39 @@ uint32_t skm_control_shape_split(const struct skm_shape_path *path, uint64_t rat
 
 /* What was read since the look before. */
 struct skm_drain_look {
-	uint64_t when_usec;  /* CLOCK_MONOTONIC */
-	uint64_t read_bytes; /* by the programs, from their TCP sockets */
+	uint64_t elapsed_usec; /* since that */
+	uint64_t read_bytes;   /* by the programs, from their TCP sockets */
 	/* some of it was read from a socket with unread data at both looks: this is as fast as its program reads. Else the
 	 * program waited for data and may be able to read faster than this: such a look only ever raises the rate. */
 	bool from_backlog;
 };
 
 struct skm_drain {
-	uint64_t when_usec; /* of the last look; 0: none yet */
 	uint64_t rate;      /* as fast as the programs read while they were reading from a backlog; 0: never seen */
+	uint64_t last_rate; /* of the last look at that */
 };
 
+/* A TCP socket at one look. */
+struct skm_shape_socket {
+	uint64_t cookie;
+	uint32_t unread_bytes;
+};
+
+struct skm_shape_sockets {
+	const struct skm_shape_socket *list; /* ascending by cookie */
+	size_t count;
+};
+
+/* What was read between two looks: what came in and is not there any more. received_bytes: that came into the network namespace,
+ * or past the queue that holds it up; its headers count as read, some 4 % of full packets.
+ * It was read from a backlog where sockets had data for a tenth of a second before them at both looks (a reader that is starved
+ * by a rate has some packets there at any moment), and it is not as if nobody read it: most of what came in did not stay there,
+ * and the amounts are others, or much went through. */
+struct skm_drain_look skm_control_drain_compare(const struct skm_shape_sockets *before, const struct skm_shape_sockets *now,
+                                                uint64_t received_bytes, uint64_t elapsed_usec);
+
 /* Takes a look in. One in which nothing was read leaves the rate as it is: a reader that stands still says nothing of how fast it
- * reads. The first look only starts the clock. */
+ * reads; and of two looks in a row the higher one counts, since the lower one may have been cut short by that. */
 void skm_control_drain_note(struct skm_drain *drain, const struct skm_drain_look *look);
 
 struct skm_shape_question {

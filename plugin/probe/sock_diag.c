@@ -117,6 +117,7 @@ static int take_message(struct nl_msg *message, void *data)
 	        .cookie = (uint64_t)socket->id.idiag_cookie[1] << 32 | socket->id.idiag_cookie[0],
 	        .inode = socket->idiag_inode,
 	        .state = socket->idiag_state,
+	        .unread_bytes = socket->idiag_rqueue, /* rcv_nxt - copied_seq: tcp_diag_get_info, net/ipv4/tcp_diag.c */
 	        .rmem_alloc = memory[SK_MEMINFO_RMEM_ALLOC],
 	        .rcvbuf = memory[SK_MEMINFO_RCVBUF],
 	        .wmem_queued = memory[SK_MEMINFO_WMEM_QUEUED],

@@ -14,6 +14,7 @@ struct skm_diag_socket {
 	uint32_t inode;                                   /* 0: no program holds it (orphans, accept queue) */
 	uint8_t state;                                    /* TCP_ESTABLISHED, … of <netinet/tcp.h> */
 	uint32_t rmem_alloc, rcvbuf, wmem_queued, sndbuf; /* bytes, SK_MEMINFO_* */
+	uint32_t unread_bytes;                            /* of data, received in order and not read yet */
 	uint64_t cgroup_id; /* of the cgroup it was made in; 0: the kernel does not say (before 5.8) */
 };
 

@@ -53,12 +53,12 @@ static void print_plan(const struct skm_tc_plan *plan)
 
 static int print_seen(const struct call *call, struct skm_err *err)
 {
-	struct skm_tc_seen seen;
-	int r = skm_actuate_tc_seen(&call->ends, &call->plan, &seen, err);
+	struct skm_tc_look look;
+	int r = skm_actuate_tc_look(&call->ends, &call->plan, &look, err);
 
 	if (r == 0)
 		printf("{\"rate\": %" PRIu64 ", \"sent\": %" PRIu64 ", \"drops\": %" PRIu64 ", \"backlog\": %" PRIu32 "}\n",
-		       seen.rate, seen.sent_bytes, seen.drops, seen.backlog_bytes);
+		       look.seen.rate, look.seen.sent_bytes, look.seen.drops, look.seen.backlog_bytes);
 	return r;
 }
 

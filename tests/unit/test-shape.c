@@ -47,8 +47,7 @@ static void test_burst(void **state)
 
 static void look(struct skm_drain *drain, uint64_t msec, uint64_t bytes, bool from_backlog)
 {
-	const struct skm_drain_look next = {
-	        .when_usec = drain->when_usec + msec * 1000, .read_bytes = bytes, .from_backlog = from_backlog};
+	const struct skm_drain_look next = {.elapsed_usec = msec * 1000, .read_bytes = bytes, .from_backlog = from_backlog};
 
 	skm_control_drain_note(drain, &next);
 }
@@ -57,7 +56,7 @@ static struct skm_drain seen(uint64_t rate)
 {
 	struct skm_drain drain = {0};
 
-	look(&drain, 5000, 777, true); /* starts the clock: what was read before it means nothing */
+	look(&drain, 100, rate / 100, true); /* it may have stood still for most of it */
 	assert_int_equal(drain.rate, 0);
 	look(&drain, 100, rate / 10, true);
 	assert_int_equal(drain.rate, rate);
@@ -99,6 +98,13 @@ static void test_drain_of_a_stalled_reader(void **state)
 		look(&drain, 900, 0, false);
 	}
 	assert_int_equal(drain.rate, 20000000);
+	/* also where a stall begins and ends within a look */
+	for (int i = 0; i < 50; i++) {
+		look(&drain, 100, 300000, true);
+		look(&drain, 100, 0, true);
+		look(&drain, 100, 2000000, true);
+	}
+	assert_int_equal(drain.rate, 20000000);
 	/* and of one never seen reading nothing is known */
 	drain = (struct skm_drain){0};
 	for (int i = 0; i < 100; i++)
@@ -112,7 +118,6 @@ static void test_drain_of_a_starved_reader(void **state)
 	struct skm_drain drain = {0};
 
 	(void)state;
-	look(&drain, 1, 0, false);
 	for (int i = 0; i < 100; i++)
 		look(&drain, 100, 100000, false);
 	assert_int_equal(drain.rate, 0);
@@ -126,6 +131,63 @@ static void test_drain_of_a_starved_reader(void **state)
 	/* two looks at one time */
 	look(&drain, 0, 1000000000, true);
 	assert_in_range(drain.rate, 39900000, 40000000);
+}
+
+static struct skm_drain_look compare(const struct skm_shape_socket *before, size_t before_count,
+                                     const struct skm_shape_socket *now, size_t now_count, uint64_t received)
+{
+	const struct skm_shape_sockets was = {before, before_count}, is = {now, now_count};
+
+	return skm_control_drain_compare(&was, &is, received, 200000);
+}
+
+static void test_compare(void **state)
+{
+	const struct skm_shape_socket before[] = {{1, 1000}, {3, 5000}, {4, 0}, {9, 700}};
+	const struct skm_shape_socket steady[] = {{1, 1200}, {3, 4800}, {4, 0}, {9, 700}};
+	const struct skm_shape_socket other[] = {{2, 900}, {3, 5000}, {4, 300}, {10, 500}};
+	const struct skm_shape_socket stalled[] = {{1, 1000}, {3, 5000}, {4, 0}, {9, 700}};
+	const struct skm_shape_socket filled[] = {{1, 9000}, {3, 90000}, {4, 0}, {9, 700}};
+	const struct skm_shape_socket drained[] = {{1, 0}, {3, 0}, {4, 0}, {9, 0}};
+	struct skm_drain_look look;
+
+	(void)state;
+	look = compare(before, 4, steady, 4, 10000);
+	assert_int_equal(look.elapsed_usec, 200000);
+	assert_int_equal(look.read_bytes, 10000);
+	assert_true(look.from_backlog);
+	/* what waits is less than a tenth of a second's: some packets on their way to a reader that is starved */
+	look = compare(before, 4, steady, 4, 14000);
+	assert_int_equal(look.read_bytes, 14000);
+	assert_false(look.from_backlog);
+	/* other sockets, and one of which nobody reads: its neighbours read all that came, as it came */
+	look = compare(before, 4, other, 4, 1200);
+	assert_int_equal(look.read_bytes, 1200);
+	assert_false(look.from_backlog);
+	/* a reader that has the same amount before it at each look, and a trickle beside one that stands still */
+	look = compare(before, 4, stalled, 4, 9000);
+	assert_true(look.from_backlog);
+	look = compare(before, 4, stalled, 4, 900);
+	assert_false(look.from_backlog);
+	/* full windows and nobody who reads */
+	look = compare(before, 4, stalled, 4, 0);
+	assert_int_equal(look.read_bytes, 0);
+	assert_false(look.from_backlog);
+	/* they fill, and only the headers are not there */
+	look = compare(before, 4, filled, 4, 96000);
+	assert_int_equal(look.read_bytes, 96000 + 6700 - 99700);
+	assert_false(look.from_backlog);
+	/* more arrived than the links had counted when they were asked */
+	look = compare(before, 4, filled, 4, 90000);
+	assert_int_equal(look.read_bytes, 0);
+	assert_false(look.from_backlog);
+	/* all of it read: may be faster still */
+	look = compare(before, 4, drained, 4, 3300);
+	assert_int_equal(look.read_bytes, 10000);
+	assert_false(look.from_backlog);
+	look = compare(NULL, 0, NULL, 0, 5000);
+	assert_int_equal(look.read_bytes, 5000);
+	assert_false(look.from_backlog);
 }
 
 static uint64_t rate_of(uint64_t drain_rate, uint64_t sock, uint64_t target, uint64_t floor)
@@ -164,6 +226,7 @@ int main(void)
 	        cmocka_unit_test(test_drain_of_a_reader),
 	        cmocka_unit_test(test_drain_of_a_stalled_reader),
 	        cmocka_unit_test(test_drain_of_a_starved_reader),
+	        cmocka_unit_test(test_compare),
 	        cmocka_unit_test(test_rate),
 	};
 

@@ -173,6 +173,8 @@ static void test_queued_and_unaccepted(void **state)
 
 		assert_int_equal(count, 4);
 		assert_true(find(sockets, count, pair.server)->rmem_alloc >= sizeof(data));
+		assert_int_equal(find(sockets, count, pair.server)->unread_bytes, sizeof(data));
+		assert_int_equal(find(sockets, count, pair.client)->unread_bytes, 0);
 		assert_int_equal(find(sockets, count, pair.client)->rmem_alloc, 0);
 		for (size_t i = 0; i < count; i++)
 			orphans += sockets[i].inode == 0;

@@ -249,7 +249,7 @@ static void test_waiting(void **state)
 	struct skm_tc_want want = {.ingress = 151400, .ingress_burst = 1514, .protocols = TCP_ONLY};
 	const struct packet *data = &PACKETS[0], *ping = NULL;
 	struct skm_tc_plan plan;
-	struct skm_tc_seen seen;
+	struct skm_tc_look look;
 	uint64_t before;
 	int fd = open_packets();
 
@@ -266,18 +266,18 @@ static void test_waiting(void **state)
 	before = sent_by(stage.ends.host, plan.host_ifindex, SKM_TC_SMALL);
 	send_packet(fd, plan.host_ifindex, ping);
 	assert_int_equal(sent_by(stage.ends.host, plan.host_ifindex, SKM_TC_SMALL) - before, 1514);
-	assert_done(skm_actuate_tc_seen(&stage.ends, &plan, &seen, &trouble));
-	assert_in_range(seen.backlog_bytes, 20 * 1514, 39 * 1514);
-	assert_int_equal(seen.sent_bytes + seen.backlog_bytes, 40 * 1514);
-	assert_int_equal(seen.rate, 151400);
+	assert_done(skm_actuate_tc_look(&stage.ends, &plan, &look, &trouble));
+	assert_in_range(look.seen.backlog_bytes, 20 * 1514, 39 * 1514);
+	assert_int_equal(look.seen.sent_bytes + look.seen.backlog_bytes, 40 * 1514);
+	assert_int_equal(look.seen.rate, 151400);
 	want.ingress = 15140000;
 	assert_done(skm_actuate_tc_update(&stage.ends, &plan, &want, &trouble));
-	for (int tries = 0; tries < 100 && seen.backlog_bytes > 0; tries++) {
+	for (int tries = 0; tries < 100 && look.seen.backlog_bytes > 0; tries++) {
 		usleep(1000);
-		assert_done(skm_actuate_tc_seen(&stage.ends, &plan, &seen, &trouble));
+		assert_done(skm_actuate_tc_look(&stage.ends, &plan, &look, &trouble));
 	}
-	assert_int_equal(seen.sent_bytes, 40 * 1514);
-	assert_int_equal(seen.drops, 0);
+	assert_int_equal(look.seen.sent_bytes, 40 * 1514);
+	assert_int_equal(look.seen.drops, 0);
 	/* and what still stands when it is removed gets out too */
 	want.ingress = 151400;
 	assert_done(skm_actuate_tc_update(&stage.ends, &plan, &want, &trouble));

@@ -5,7 +5,9 @@
 
 #include "base/cleanup.h"
 
+#include <linux/bpf.h>
 #include <net/if.h>
+#include <sys/syscall.h>
 
 static const struct skm_tc_want WANT = {.ingress = 12500000, .ingress_burst = 65536, .protocols = TCP_ONLY};
 
@@ -83,6 +85,18 @@ static void test_host_side(void **state)
 	after = tc_text(false);
 	assert_string_equal(before, after);
 	assert_done(skm_actuate_tc_remove(&stage.ends, NULL, &trouble)); /* nothing there */
+	/* by the host's side alone */
+	assert_done(skm_actuate_tc_apply(&stage.ends, &plan, &WANT, &trouble));
+	assert_done(skm_actuate_tc_remove_host(plan.host_ifindex, &trouble));
+	free(after);
+	after = tc_text(false);
+	assert_string_equal(before, after);
+	host("tc qdisc add dev eh root handle 9: htb");
+	assert_done(skm_actuate_tc_remove_host(plan.host_ifindex, &trouble));
+	assert_done(skm_actuate_tc_remove_host(9999, &trouble));
+	free(after);
+	after = tc_text(false);
+	assert_contains(after, "qdisc htb 9: dev eh root");
 }
 
 /* Applied again it gets the new rate, and the queue stays. */
@@ -220,8 +234,54 @@ static void test_foreign_clsact(void **state)
 	assert_int_equal(plan_it().where, SKM_TC_HOST_SIDE);
 }
 
+/* The smallest program there is, on the link's tcx ingress (kernel 6.6). Returns the link's descriptor, or -1. */
+static int attach_tcx(const char *name)
+{
+	const struct bpf_insn code[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = -1},
+	                                {.code = BPF_JMP | BPF_EXIT}};
+	union bpf_attr attr = {.prog_type = BPF_PROG_TYPE_SCHED_CLS,
+	                       .insns = (uint64_t)(uintptr_t)code,
+	                       .insn_cnt = 2,
+	                       .license = (uint64_t)(uintptr_t) "GPL"};
+	cleanup_fd int program = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+
+	if (program < 0)
+		return -1;
+	memset(&attr, 0, sizeof(attr));
+	attr.link_create.prog_fd = (uint32_t)program;
+	attr.link_create.target_ifindex = if_nametoindex(name);
+	attr.link_create.attach_type = 46; /* BPF_TCX_INGRESS */
+	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+/* Programs on the host's side may hand packets past its queue. */
+static void test_bpf_on_the_host_side(void **state)
+{
+	int tcx;
+
+	(void)state;
+	add_veth("e");
+	host("tc qdisc add dev eh clsact");
+	host("tc filter add dev eh ingress protocol ip prio 5 u32 match u32 0 0 flowid :1");
+	assert_int_equal(plan_it().where, SKM_TC_HOST_SIDE); /* filters alone do not */
+	host("tc filter add dev eh ingress prio 6 bpf bytecode '1,6 0 0 4294967295' flowid :1");
+	assert_int_equal(plan_it().where, SKM_TC_IFB);
+	assert_contains(plan_it().why_not, "BPF programs on eh may bypass its queue");
+	host("tc filter del dev eh ingress prio 6");
+	assert_int_equal(plan_it().where, SKM_TC_HOST_SIDE);
+	tcx = attach_tcx("eh");
+	if (tcx < 0) {
+		print_message("this kernel has no tcx, or lets us load no program\n");
+		return;
+	}
+	assert_int_equal(plan_it().where, SKM_TC_IFB);
+	close(tcx);
+	assert_int_equal(plan_it().where, SKM_TC_HOST_SIDE);
+}
+
 static void test_foreign_between(void **state)
 {
+	struct skm_tc_look look;
 	struct skm_tc_plan plan;
 
 	(void)state;
@@ -236,7 +296,10 @@ static void test_foreign_between(void **state)
 	}
 	host("tc qdisc del dev eh root");
 	assert_done(skm_actuate_tc_apply(&stage.ends, &plan, &WANT, &trouble));
+	assert_done(skm_actuate_tc_look(&stage.ends, &plan, &look, &trouble));
+	assert_int_equal(look.seen.rate, WANT.ingress);
 	host("tc qdisc replace dev eh root handle 8: tbf rate 1gbit burst 100k latency 50ms");
+	assert_int_equal(skm_actuate_tc_look(&stage.ends, &plan, &look, &trouble), -ESTALE);
 	assert_int_equal(skm_actuate_tc_update(&stage.ends, &plan, &WANT, &trouble), -ESTALE);
 	assert_contains(trouble.text, "tbf 8:");
 	assert_done(skm_actuate_tc_remove(&stage.ends, &plan, &trouble));
@@ -293,6 +356,7 @@ static void test_other_end_elsewhere(void **state)
 
 static void test_several_and_late(void **state)
 {
+	struct skm_tc_look look;
 	struct skm_tc_plan plan;
 	int ifb;
 
@@ -308,6 +372,8 @@ static void test_several_and_late(void **state)
 	assert_done(skm_actuate_tc_apply(&stage.ends, &plan, &WANT, &trouble));
 	ifb = our_ifb();
 	add_veth("g");
+	assert_done(skm_actuate_tc_look(&stage.ends, &plan, &look, &trouble));
+	assert_true(look.links_changed);
 	inside("ip link set e down");
 	inside("ip link set e name renamed");
 	inside("ip link set renamed up");
@@ -335,6 +401,7 @@ static void test_several_and_late(void **state)
 
 static void test_renamed_and_gone(void **state)
 {
+	struct skm_tc_look look;
 	struct skm_tc_plan plan;
 
 	(void)state;
@@ -347,7 +414,13 @@ static void test_renamed_and_gone(void **state)
 	inside("ip link set e down");
 	inside("ip link set e name eth7");
 	assert_done(skm_actuate_tc_update(&stage.ends, &plan, &WANT, &trouble));
+	assert_done(skm_actuate_tc_look(&stage.ends, &plan, &look, &trouble));
+	assert_false(look.links_changed);
+	inside("ip link set eth7 mtu 1400");
+	assert_done(skm_actuate_tc_look(&stage.ends, &plan, &look, &trouble));
+	assert_true(look.links_changed);
 	host("ip link del other");
+	assert_int_equal(skm_actuate_tc_look(&stage.ends, &plan, &look, &trouble), -ENODEV);
 	assert_int_equal(skm_actuate_tc_update(&stage.ends, &plan, &WANT, &trouble), -ENODEV);
 	assert_done(skm_actuate_tc_remove(&stage.ends, &plan, &trouble));
 	refuse_plan(-ENODEV, "no link leads out");
@@ -480,6 +553,7 @@ int main(void)
 	        TEST(test_foreign_same_handle),
 	        TEST(test_foreign_clsact),
 	        TEST(test_foreign_between),
+	        TEST(test_bpf_on_the_host_side),
 	        TEST(test_foreign_beside),
 	        TEST(test_other_end_elsewhere),
 	        TEST(test_several_and_late),
