@@ -31,6 +31,12 @@ static const struct skm_fields sysctl_fields = SKM_FIELDS(sysctl_table);
 
 SKM_GRANT_FIELDS(struct skm_journal);
 
+static const struct skm_field shape_table[] = {
+        SKM_BOOL("shaped", struct skm_journal, shape.shaped),
+        SKM_U32("host_ifindex", struct skm_journal, shape.host_ifindex),
+};
+static const struct skm_fields shape_fields = SKM_FIELDS(shape_table);
+
 static const struct skm_field container_table[] = {
         SKM_VERSION_FIELD,
         SKM_TEXT("id", struct skm_journal, id),
@@ -47,6 +53,7 @@ static const struct skm_field container_table[] = {
         SKM_U64("program_bytes", struct skm_journal, program_bytes),
         SKM_U64("started_realtime_usec", struct skm_journal, started_realtime_usec),
         SKM_OBJECT("sysctls", sysctl_fields),
+        SKM_OBJECT("shape", shape_fields),
 };
 static const struct skm_fields container_fields = SKM_FIELDS(container_table);
 
@@ -86,6 +93,14 @@ static void write_sockets(struct skm_writer *writer, const struct skm_journal *j
 	skm_writer_end(writer);
 }
 
+static void write_shape_links(struct skm_writer *writer, const struct skm_shape_places *shape)
+{
+	skm_writer_array(writer, "shape_links");
+	for (uint32_t i = 0; i < shape->link_count; i++)
+		skm_writer_uint(writer, NULL, shape->links[i]);
+	skm_writer_end(writer);
+}
+
 char *skm_codec_journal_format(const struct skm_journal *journal)
 {
 	struct skm_writer *writer = skm_writer_new_object();
@@ -104,6 +119,7 @@ char *skm_codec_journal_format(const struct skm_journal *journal)
 		skm_fields_write(writer, &kernel_limit_fields, &journal->kernel_limit);
 		skm_writer_end(writer);
 	}
+	write_shape_links(writer, &journal->shape);
 	return skm_writer_finish(writer, false);
 }
 
@@ -149,6 +165,29 @@ static int read_sockets(const struct skm_place *place, struct json_object *array
 			return r;
 	}
 	journal->socket_count = (uint32_t)count;
+	return 0;
+}
+
+static int read_shape_links(const struct skm_place *place, struct json_object *array, struct skm_journal *journal,
+                            struct skm_err *err)
+{
+	size_t count;
+
+	if (!json_object_is_type(array, json_type_array))
+		return skm_place_fail(place, err, "%s, wanted an array", skm_value_kind(array));
+	count = json_object_array_length(array);
+	if (count > SKM_SHAPE_LINKS_MAX)
+		return skm_place_fail(place, err, "%zu links, at most %d", count, SKM_SHAPE_LINKS_MAX);
+	for (size_t i = 0; i < count; i++) {
+		struct skm_place inside = SKM_PLACE_INDEX(place, i);
+		uint64_t link;
+		int r = skm_value_uint(&inside, json_object_array_get_idx(array, i), INT32_MAX, &link, err);
+
+		if (r < 0)
+			return r;
+		journal->shape.links[i] = (uint32_t)link;
+	}
+	journal->shape.link_count = (uint32_t)count;
 	return 0;
 }
 
@@ -210,6 +249,8 @@ static int read_journal(const struct skm_place *root, struct json_object *docume
 		r = read_array(root, document, "memory", read_memory, journal, err);
 	if (r == 0)
 		r = read_kernel_limit(root, document, journal, err);
+	if (r == 0)
+		r = read_array(root, document, "shape_links", read_shape_links, journal, err);
 	return r < 0 ? r : skm_fields_read(root, document, &container_fields, journal, err);
 }
 

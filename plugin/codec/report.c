@@ -43,6 +43,18 @@ static const struct skm_field reclaim_table[] = {
 };
 static const struct skm_fields reclaim_fields = SKM_FIELDS(reclaim_table);
 
+static const struct skm_field shape_table[] = {
+        SKM_WORD("where", struct skm_report, shape.where, skm_shape_where_names),
+        SKM_U64_OR_NULL("rate_bytes_per_sec", struct skm_report, shape.rate_bytes_per_sec, 0),
+        SKM_U64_OR_NULL("egress_bytes_per_sec", struct skm_report, shape.egress_bytes_per_sec, 0),
+        SKM_U64_OR_NULL("drain_bytes_per_sec", struct skm_report, shape.drain_bytes_per_sec, 0),
+        SKM_U64("passed_bytes", struct skm_report, shape.passed_bytes),
+        SKM_U64("dropped", struct skm_report, shape.dropped),
+        SKM_U64("queued_bytes", struct skm_report, shape.queued_bytes),
+        SKM_U64("changes", struct skm_report, shape.changes),
+};
+static const struct skm_fields shape_fields = SKM_FIELDS(shape_table);
+
 static const struct skm_field report_table[] = {
         SKM_VERSION_FIELD,
         SKM_TEXT("id", struct skm_report, id),
@@ -80,6 +92,7 @@ static const struct skm_field report_table[] = {
         SKM_U64("memory_taken_over", struct skm_report, memory_taken_over),
         SKM_OBJECT("reclaim", reclaim_fields),
         SKM_U64("reclaimed_bytes", struct skm_report, reclaimed_bytes),
+        SKM_OBJECT("shape", shape_fields),
         SKM_U32("outside_processes", struct skm_report, outside_processes),
         SKM_TEXTS("skipped", struct skm_report, skipped, skipped_count),
         SKM_U32("events", struct skm_report, events),

@@ -41,6 +41,16 @@ struct skm_kernel_limit {
 	uint64_t written;  /* the newest of ours */
 };
 
+/* Where sockmem shapes traffic: set as soon as it means to, until all of it is taken away again. What is ours there is known by
+ * its own marks; this says where to look. */
+#define SKM_SHAPE_LINKS_MAX 16
+struct skm_shape_places {
+	bool shaped;
+	uint32_t host_ifindex;               /* of a veth's end in the host's network namespace; 0: none */
+	uint32_t links[SKM_SHAPE_LINKS_MAX]; /* ifindexes in the container's */
+	uint32_t link_count;
+};
+
 struct skm_journal {
 	char id[SKM_ID_MAX + 1];
 	char boot_id[40]; /* /proc/sys/kernel/random/boot_id */
@@ -63,6 +73,7 @@ struct skm_journal {
 	struct skm_memory_baseline *memory; /* owned */
 	uint32_t memory_count;
 	struct skm_kernel_limit kernel_limit;
+	struct skm_shape_places shape;
 };
 
 #endif

@@ -25,10 +25,11 @@ TABLE(skm_memory_file_names, "memory.min", "memory.low", "memory.high", "memory.
 TABLE(skm_protocol_names, "tcp", "udp");
 TABLE(skm_pressure_names, "low", "medium", "critical");
 TABLE(skm_reclaim_end_names, "none", "running", "done", "exhausted", "stalled", "late", "cancelled", "failed");
+TABLE(skm_shape_where_names, "nowhere", "host-side", "ifb");
 TABLE(skm_step_names, "none", "cap", "squeeze", "shed");
 TABLE(skm_reason_names, "rest", "occupancy", "hold", "relaxed", "burst", "pressure", "too-small");
 TABLE(skm_event_kind_names, "registered", "step", "sysctl", "squeezed", "restored", "foreign-write", "trouble", "adopted",
-      "oom-kill", "ended", "policy", "memory");
+      "oom-kill", "ended", "policy", "memory", "shaped");
 TABLE(skm_backend_names, "soft", "observe", "none", "v1");
 TABLE(skm_cut_names, "nothing", "ceiling", "runtime");
 TABLE(skm_verb_names, "register", "release", "list", "inspect", "events", "ping", "set", "give-back", "reclaim");

@@ -32,6 +32,19 @@ struct skm_protection {
 /* cgroup.memory=nosocket: what sockets hold is not 0. */
 #define SKM_SOCK_UNKNOWN UINT64_MAX
 
+/* What tc does for it. */
+enum skm_shape_where { SKM_SHAPE_NOWHERE, SKM_SHAPE_HOST_SIDE, SKM_SHAPE_IFB };
+extern const struct skm_names skm_shape_where_names;
+
+struct skm_shape_report {
+	enum skm_shape_where where;                   /* bulk ingress is shaped now */
+	uint64_t rate_bytes_per_sec;                  /* of it; 0: not shaped */
+	uint64_t egress_bytes_per_sec;                /* of bulk egress; 0: not shaped */
+	uint64_t drain_bytes_per_sec;                 /* as fast as its programs read while they were reading; 0: never seen */
+	uint64_t passed_bytes, dropped, queued_bytes; /* of ingress, since it was shaped last, at the last look */
+	uint64_t changes;                             /* rates that were written */
+};
+
 struct skm_report {
 	char id[SKM_ID_MAX + 1];
 	char cgroup[PATH_MAX]; /* as the host sees it */
@@ -71,7 +84,8 @@ struct skm_report {
 	uint64_t memory_taken_over;        /* stricter values of others that were kept */
 	struct skm_reclaim_result reclaim; /* the newest */
 	uint64_t reclaimed_bytes;          /* by all of them */
-	uint32_t outside_processes;        /* of the container, that are not in its cgroup: their sockets are counted elsewhere */
+	struct skm_shape_report shape;
+	uint32_t outside_processes; /* of the container, that are not in its cgroup: their sockets are counted elsewhere */
 	uint32_t skipped_count;
 	char skipped[SKM_SKIPPED_MAX][SKM_SKIPPED_TEXT_MAX];
 	uint32_t events, events_lost;

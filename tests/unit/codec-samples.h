@@ -102,6 +102,7 @@ static inline struct skm_report skm_sample_report(void)
 	        .memory_taken_over = 147,
 	        .reclaim = {SKM_RECLAIM_STALLED, 148, 149, 150, 151, 153},
 	        .reclaimed_bytes = 152,
+	        .shape = {SKM_SHAPE_IFB, 155, 156, 157, 158, 159, 160, 161},
 	        .outside_processes = 154,
 	        .skipped_count = SKM_SKIPPED_MAX - 1,
 	        .skipped = {"a", "b", "c", "d", "e", "f", "g"},
@@ -159,6 +160,7 @@ static inline struct skm_journal skm_sample_journal(struct skm_socket_baseline *
 	        .socket_count = count,
 	        .memory = memory,
 	        .memory_count = memory_count,
+	        .shape = {.shaped = true, .host_ifindex = 303, .links = {304, 305}, .link_count = 2},
 	};
 }
 

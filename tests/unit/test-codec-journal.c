@@ -66,6 +66,7 @@ static void test_round_trip(void **state)
 		assert_int_equal(back.memory[i].written, memory[i].written);
 		assert_int_equal(back.memory[i].before, memory[i].before);
 	}
+	assert_memory_equal(&back.shape, &journal.shape, sizeof(back.shape));
 	skm_codec_journal_free(&back);
 	assert_null(back.sockets);
 	assert_null(back.memory);
@@ -103,6 +104,10 @@ static void test_damaged(void **state)
 	        {"\"memory\":[", "\"memory\":[0,", -EINVAL, "$.memory[0]: "},
 	        {"\"file\":\"memory.low\"", "\"file\":\"memory.stat\"", -EINVAL, "$.memory[1].file: \"memory.stat\" is no word"},
 	        {"\"memory\":[", "\"memories\":[", -EINVAL, "memory is missing"},
+	        {"\"shape_links\":[304", "\"shape_links\":[-1", -EINVAL, "$.shape_links[0]: "},
+	        {"\"shape_links\":[304", "\"shape_links\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16", -EINVAL,
+	         "17 links, at most 16"},
+	        {"\"host_ifindex\":303", "\"host_index\":303", -EINVAL, "$.shape: host_ifindex is missing"},
 	        {"\"pid\":301", "\"pid\":301,\"x\":1", -EINVAL, "$.x: unknown key"},
 	};
 	struct skm_journal journal = skm_sample_journal(sockets, 2, memory, 2);

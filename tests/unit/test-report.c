@@ -48,6 +48,7 @@ static void assert_same_memory(const struct skm_report *a, const struct skm_repo
 	assert_int_equal(a->reclaim.steps, b->reclaim.steps);
 	assert_int_equal(a->reclaim.error, b->reclaim.error);
 	assert_int_equal(a->reclaimed_bytes, b->reclaimed_bytes);
+	assert_memory_equal(&a->shape, &b->shape, sizeof(a->shape));
 	assert_int_equal(a->skipped_count, b->skipped_count);
 	for (uint32_t i = 0; i < a->skipped_count; i++)
 		assert_string_equal(a->skipped[i], b->skipped[i]);
