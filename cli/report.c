@@ -72,6 +72,23 @@ static void print_what_the_kernel_did(const struct skm_report *report)
 	printf("OOM kills: %llu.\n", (ull)report->oom_kills);
 }
 
+static void print_shape(const struct skm_shape_report *shape)
+{
+	char rate[SKM_FORMAT_MAX], drain[SKM_FORMAT_MAX], passed[SKM_FORMAT_MAX];
+
+	if (shape->where == SKM_SHAPE_NOWHERE) {
+		if (shape->changes > 0)
+			printf("It shaped bulk traffic in between: %llu rates.\n", (ull)shape->changes);
+		return;
+	}
+	printf("Bulk that comes in is shaped to %s/s %s: its programs read %s/s from a backlog.\n",
+	       skm_cli_bytes(shape->rate_bytes_per_sec, rate),
+	       shape->where == SKM_SHAPE_IFB ? "by an ifb" : "on the host's side of its veth",
+	       skm_cli_bytes(shape->drain_bytes_per_sec, drain));
+	printf("%s of it came through, %llu packets were dropped.\n", skm_cli_bytes(shape->passed_bytes, passed),
+	       (ull)shape->dropped);
+}
+
 static void print_what_was_done(const struct skm_report *report)
 {
 	const struct skm_decision *decision = &report->decision;
@@ -86,6 +103,7 @@ static void print_what_was_done(const struct skm_report *report)
 	printf("It throttled for %s, wrote %llu sysctls and squeezed %llu sockets in %llu runs.\n",
 	       skm_cli_duration(report->throttled_usec, throttled), (ull)report->sysctl_writes, (ull)report->squeezed_sockets,
 	       (ull)report->squeeze_runs);
+	print_shape(&report->shape);
 	printf("OOM kills: %llu.\n", (ull)report->oom_kills);
 }
 

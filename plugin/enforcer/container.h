@@ -14,6 +14,7 @@
 #include "enforcer/netns_group.h"
 #include "enforcer/pressure.h"
 #include "enforcer/reclaim.h"
+#include "enforcer/shape.h"
 #include "enforcer/watch.h"
 #include "model/journal.h"
 #include "model/report.h"
@@ -73,6 +74,7 @@ struct skm_container {
 	uint64_t next_outside_usec;
 	struct skm_pressure_gauge pressure;
 	struct skm_reclaimer reclaimer;
+	struct skm_shaper shaper;
 	struct skm_memory memory;
 };
 

@@ -67,6 +67,8 @@ static void let_go(struct skm_registry *registry, struct skm_container *containe
 	if (left > 0)
 		skm_container_tell(container, SKM_EVENT_TROUBLE,
 		                   "%" PRIu32 " open sockets keep a squeezed buffer: nobody could reach them in time", left);
+	if (!skm_shape_remove_wait(container, deadline_usec))
+		skm_container_tell(container, SKM_EVENT_TROUBLE, "its traffic is still shaped: tc could not be reached in time");
 	skm_registry_put_back(container);
 	snprintf(end.text, sizeof(end.text), "released by the administrator: %s",
 	         pass_on_troubles(told, container, from) > 0 ? "not everything could be put back" : "everything is as it was");
@@ -90,8 +92,10 @@ int skm_registry_give_back(struct skm_registry *registry, const struct skm_conta
 	}
 	for (container = skm_registry_head(registry); container; container = container->next) {
 		from[i++] = (uint64_t)container->events.count + container->events.lost;
-		if (!only || container == only)
-			skm_squeeze_restore_begin(container);
+		if (only && container != only)
+			continue;
+		skm_squeeze_restore_begin(container);
+		skm_shape_remove_begin(container);
 	}
 	i = 0;
 	for (container = skm_registry_head(registry); container; container = next) {

@@ -211,6 +211,8 @@ static int adopt(struct skm_registry *registry, struct skm_request *request, str
 	journal->memory_count = 0;
 	container->journal.kernel_limit = journal->kernel_limit;
 	skm_memory_adopt(container);
+	container->journal.shape = journal->shape;
+	skm_shape_adopt(container);
 	container->journal.started_realtime_usec = container->report.started_realtime_usec = journal->started_realtime_usec;
 	snprintf(container->journal_name, sizeof(container->journal_name), "%s", name);
 	r = skm_container_use_baselines(container, err);
@@ -241,6 +243,7 @@ static void adopt_or_let_go(struct skm_registry *registry, struct remnant *remna
 	skm_log(LOG_WARNING, "%s: cannot be taken over and is let go: %s", journal->id, err.text);
 	if (wrote_sysctls(journal) && netns_fd >= 0 && !skm_netns_group_has_writer(registry, journal->netns_inode))
 		restore_netns(journal, netns_fd);
+	skm_shape_restore(journal, netns_fd);
 	skm_memory_restore(journal);
 	skm_kernel_limit_restore(journal);
 	SKM_IGNORE(unlinkat(skm_registry_journal_dir(registry), remnant->name, 0) < 0); /* gone already is as good */
@@ -272,11 +275,12 @@ static bool is_seen_to(const struct remnants *all, const struct remnant *gone)
 static void settle_gone(struct skm_registry *registry, const struct remnants *all, const struct remnant *gone)
 {
 	skm_log(LOG_INFO, "%s: ended while no enforcer ran", gone->journal.id);
-	if (wrote_sysctls(&gone->journal) && !is_seen_to(all, gone)) {
+	if (wrote_sysctls(&gone->journal) || gone->journal.shape.shaped) {
 		cleanup_fd int netns_fd = open_left_netns(all, gone->journal.netns_inode);
 
-		if (netns_fd >= 0)
+		if (netns_fd >= 0 && wrote_sysctls(&gone->journal) && !is_seen_to(all, gone))
 			restore_netns(&gone->journal, netns_fd);
+		skm_shape_restore(&gone->journal, netns_fd);
 	}
 	skm_memory_restore(&gone->journal);
 	skm_kernel_limit_restore(&gone->journal);

@@ -89,7 +89,8 @@ void skm_registry_end(struct skm_registry *registry, struct skm_container *conta
 	skm_container_tell(container, SKM_EVENT_ENDED, "%s", why);
 	if (skm_record_save(container, &err) < 0)
 		skm_log(LOG_WARNING, "%s: %s", container->report.id, err.text);
-	skm_journal_drop(container);
+	if (!skm_shape_bequeath(container))
+		skm_journal_drop(container);
 	unlink_container(registry, container);
 	skm_container_free(container);
 }
@@ -99,11 +100,15 @@ void skm_registry_close(struct skm_registry *registry, bool put_back)
 	uint64_t deadline_usec = skm_now_usec() + SKM_USEC_PER_SEC;
 	struct skm_container *container;
 
-	for (container = registry->first; put_back && container; container = container->next)
+	for (container = registry->first; put_back && container; container = container->next) {
 		skm_squeeze_restore_begin(container);
+		skm_shape_remove_begin(container);
+	}
 	while ((container = registry->first)) {
 		if (put_back)
 			skm_squeeze_restore_wait(container, deadline_usec);
+		if (put_back)
+			SKM_IGNORE(skm_shape_remove_wait(container, deadline_usec)); /* the journal stays, for the next start */
 		if (put_back)
 			skm_apply_restore_netns(container);
 		unlink_container(registry, container);

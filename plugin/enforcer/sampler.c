@@ -155,6 +155,7 @@ static int full_look(struct skm_container *container, uint32_t containers, struc
 	skm_topology_check_outside(container, skm_now_usec(), containers);
 	if (container->report.backend != SKM_BACKEND_OBSERVE)
 		skm_reclaim_run(container, sample.when_usec);
+	skm_shape_run(container, sample.when_usec);
 	skm_container_tell_left_out(container, sample.when_usec);
 	question = pace_question(container, containers);
 	container->next_full_usec = sample.when_usec + skm_control_pace_next(&container->pace, &question);

@@ -38,43 +38,17 @@ void skm_skipped_begin(struct skm_container *container)
 	tell(container);
 }
 
-/* A switch that the policy turns on and that no actuator of this build stands behind. */
-static const struct {
-	enum skm_policy_key key;
-	const char *reason;
-} NOT_BUILT[] = {
-        {SKM_KEY_THROTTLE_TC, "this build shapes no traffic"},
-        {SKM_KEY_THROTTLE_EGRESS, "this build shapes no traffic"},
-        {SKM_KEY_THROTTLE_DESTROY, "this build destroys no connections"},
-};
-
-/* Whether the document asks for it in so many words: a default that this build lacks is not the container's wish. */
-static bool asks_for(const struct skm_policy *policy, enum skm_policy_key key)
-{
-	const struct skm_throttle *throttle = &policy->throttle;
-
-	if (!skm_policy_has(policy, key))
-		return false;
-	switch (key) {
-	case SKM_KEY_THROTTLE_TC:
-		return throttle->tc;
-	case SKM_KEY_THROTTLE_DESTROY:
-		return throttle->destroy;
-	case SKM_KEY_THROTTLE_EGRESS:
-		return throttle->egress_bits_per_sec > 0;
-	default:
-		return true;
-	}
-}
-
 void skm_skipped_list_policy(struct skm_container *container)
 {
 	const struct skm_policy *policy = &container->report.policy;
+	const struct skm_throttle *throttle = &policy->throttle;
 
-	for (size_t i = 0; i < sizeof(NOT_BUILT) / sizeof(*NOT_BUILT); i++)
-		if (asks_for(policy, NOT_BUILT[i].key))
-			skm_container_skip(container, "%s: %s", skm_name_of(&skm_policy_key_names, NOT_BUILT[i].key),
-			                   NOT_BUILT[i].reason);
-	if (policy->throttle.protocols & UINT32_C(1) << SKM_PROTOCOL_UDP)
-		skm_container_skip(container, "throttle.protocols: this build throttles TCP alone, UDP is left as it is");
+	if (skm_policy_has(policy, SKM_KEY_THROTTLE_DESTROY) && throttle->destroy)
+		skm_container_skip(container, "throttle.destroy: this build destroys no connections");
+	if (throttle->tc)
+		return;
+	if (throttle->egress_bits_per_sec > 0)
+		skm_container_skip(container, "throttle.egress: it is shaped by tc, and throttle.tc is off");
+	if (throttle->protocols & UINT32_C(1) << SKM_PROTOCOL_UDP)
+		skm_container_skip(container, "throttle.protocols: UDP is throttled by tc alone, and throttle.tc is off");
 }
