@@ -27,3 +27,8 @@ uint64_t skm_realtime_usec(void)
 {
 	return read_clock(CLOCK_REALTIME);
 }
+
+uint64_t skm_thread_cpu_usec(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}

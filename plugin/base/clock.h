@@ -13,4 +13,7 @@ uint64_t skm_cpu_usec(void);
 /* CLOCK_REALTIME in microseconds since 1970, for what a person reads. */
 uint64_t skm_realtime_usec(void);
 
+/* What the calling thread has used of a processor, in microseconds. */
+uint64_t skm_thread_cpu_usec(void);
+
 #endif

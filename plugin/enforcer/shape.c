@@ -16,7 +16,7 @@
 
 _Static_assert(SKM_SHAPE_LINKS_MAX == SKM_TC_LINKS_MAX, "the journal has room for the links of a plan");
 
-/* Between two looks at how fast programs read; and how many times what they take, all together: one per cent of a processor. */
+/* Between two looks at how fast programs read; and how many times what they cost, all together: one per cent of a processor. */
 #define LOOK_USEC (UINT64_C(200) * SKM_USEC_PER_MSEC)
 #define LOOK_COSTS 100
 /* Between two rates: what a rate does to the sockets has to be seen first. A starting point. */
@@ -272,7 +272,7 @@ static uint32_t count_looked_at(const struct skm_registry *registry)
 static void look_done(struct skm_container *container, struct skm_shape_result *result)
 {
 	struct skm_shaper *shaper = &container->shaper;
-	uint64_t interval = result->took_usec * LOOK_COSTS * count_looked_at(container->registry);
+	uint64_t interval = result->cost_usec * LOOK_COSTS * count_looked_at(container->registry);
 
 	shaper->next_look_usec = shaper->job_usec + (interval > LOOK_USEC ? interval : LOOK_USEC);
 	if (result->result == 0) {
@@ -396,8 +396,9 @@ static void remove_done(struct skm_container *container, const struct skm_shape_
 		trouble(container, &result->err);
 		return;
 	}
-	if (shaper->made || container->report.shape.changes > 0)
+	if (shaper->made || shaper->adopted || container->report.shape.changes > 0)
 		skm_container_tell(container, SKM_EVENT_RESTORED, "bulk is no longer shaped");
+	shaper->adopted = false;
 	shaper->failed_removals = 0;
 	forget_made(container);
 	note(container, false);

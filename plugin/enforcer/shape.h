@@ -23,6 +23,7 @@ struct skm_shaper {
 	bool late_told;
 	uint64_t next_look_usec, next_change_usec, next_removal_usec; /* not before */
 	int failed_removals;                                          /* in a row */
+	bool adopted;                                                 /* an earlier enforcer's is still there */
 	bool backed_off;                                              /* someone else's hand: left alone from then on */
 	bool shut;                                                    /* the container is let go: nothing is begun any more */
 

@@ -25,6 +25,7 @@ static struct skm_tc_plan noted_plan(const struct skm_shape_places *places)
 void skm_shape_adopt(struct skm_container *container)
 {
 	container->shaper.plan = noted_plan(&container->journal.shape);
+	container->shaper.adopted = container->journal.shape.shaped;
 }
 
 void skm_shape_remove_begin(struct skm_container *container)

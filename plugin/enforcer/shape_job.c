@@ -147,13 +147,12 @@ static void *shape_thread(void *data)
 	struct skm_shape_job *job = data;
 	struct skm_tc_ends ends = SKM_TC_ENDS_INIT;
 	struct skm_shape_result result = {.err = SKM_ERR_INIT};
-	uint64_t began_usec = skm_now_usec();
 
 	result.result = skm_actuate_tc_open(job->order.netns_fd, &ends, &result.err);
 	if (result.result == 0)
 		result.result = run_order(&job->order, &ends, &result);
 	skm_actuate_tc_close(&ends);
-	result.took_usec = skm_now_usec() - began_usec;
+	result.cost_usec = skm_thread_cpu_usec();
 	if (finish(job, &result))
 		execute_will(job);
 	skm_shape_job_drop(job);

@@ -29,7 +29,8 @@ struct skm_shape_result {
 	uint64_t received_after_bytes;    /* and afterwards: what came between may be in the sockets or not */
 	struct skm_shape_socket *sockets; /* LOOK: every TCP socket of the namespace, ascending by cookie; the taker frees it */
 	size_t socket_count;
-	uint64_t when_usec, took_usec; /* CLOCK_MONOTONIC at the links' counters */
+	uint64_t when_usec; /* CLOCK_MONOTONIC at the links' counters */
+	uint64_t cost_usec; /* of a processor: without what it waited for */
 };
 
 struct skm_shape_job;
