@@ -20,15 +20,10 @@ uint64_t skm_now_usec(void)
 
 uint64_t skm_cpu_usec(void)
 {
-	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 uint64_t skm_realtime_usec(void)
 {
 	return read_clock(CLOCK_REALTIME);
-}
-
-uint64_t skm_thread_cpu_usec(void)
-{
-	return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }

@@ -7,13 +7,10 @@
 /* CLOCK_MONOTONIC in microseconds. */
 uint64_t skm_now_usec(void);
 
-/* What this process has used of a processor, in microseconds: CLOCK_PROCESS_CPUTIME_ID. */
+/* What the calling thread has used of a processor, in microseconds: CLOCK_THREAD_CPUTIME_ID. */
 uint64_t skm_cpu_usec(void);
 
 /* CLOCK_REALTIME in microseconds since 1970, for what a person reads. */
 uint64_t skm_realtime_usec(void);
-
-/* What the calling thread has used of a processor, in microseconds. */
-uint64_t skm_thread_cpu_usec(void);
 
 #endif

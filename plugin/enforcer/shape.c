@@ -98,7 +98,8 @@ static bool has_netns(const struct skm_container *container)
 
 static bool may_shape(struct skm_container *container)
 {
-	if (!container->report.policy.throttle.tc || container->report.backend == SKM_BACKEND_NONE)
+	if (!container->report.policy.throttle.tc ||
+	    (container->report.backend != SKM_BACKEND_SOFT && container->report.backend != SKM_BACKEND_OBSERVE))
 		return false;
 	if (has_netns(container))
 		return true;

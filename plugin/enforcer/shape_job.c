@@ -152,7 +152,7 @@ static void *shape_thread(void *data)
 	if (result.result == 0)
 		result.result = run_order(&job->order, &ends, &result);
 	skm_actuate_tc_close(&ends);
-	result.cost_usec = skm_thread_cpu_usec();
+	result.cost_usec = skm_cpu_usec();
 	if (finish(job, &result))
 		execute_will(job);
 	skm_shape_job_drop(job);
