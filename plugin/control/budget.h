@@ -3,6 +3,8 @@
 #ifndef SKM_CONTROL_BUDGET_H
 #define SKM_CONTROL_BUDGET_H
 
+#include "model/demand.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,6 +19,12 @@
 /* The fair cap w as an equal split: target / sockets, never below SKM_BUFFER_FLOOR_BYTES, UINT64_MAX without sockets.
  * ret_too_small: whether the floor was needed, that is, the limit is below one segment a connection. */
 uint64_t skm_control_fair_cap(uint64_t target_bytes, uint32_t sockets, bool *ret_too_small);
+
+/* The fair cap w as max-min fairness has it: the largest with sum of min(demand, w) <= target, so that idle sockets leave to the
+ * others what they do not ask for. Of what the sockets ask for it knows what a dump of some of them showed: those that have come
+ * since count as hungry, and so does the largest demand of all, or w would be boundless. Exact within a bucket's width (a
+ * quarter), on the safe side, and never below the equal split. demands: NULL where there is no dump to go by: the equal split. */
+uint64_t skm_control_max_min_cap(uint64_t target_bytes, uint32_t sockets, const struct skm_demands *demands, bool *ret_too_small);
 
 /* tcp_rmem[1], what a connection starts with, for a limit: limit / 1024, at least 16 KiB, at most the baseline's.
  * A thousand connections that open at once then fit; autotuning grows the few that need more within some round trips. */
