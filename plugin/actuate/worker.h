@@ -9,6 +9,7 @@
 #define SKM_ACTUATE_WORKER_H
 
 #include "base/err.h"
+#include "model/demand.h"
 #include "model/journal.h"
 
 #include <stdbool.h>
@@ -68,6 +69,7 @@ struct skm_worker_message {
 	                                    held by another cgroup, or by a thread with descriptors of its own (CLONE_FILES) */
 	uint64_t took_usec;              /* with all waiting */
 	uint64_t cpu_usec;               /* of a processor */
+	struct skm_demands demands;      /* SQUEEZE and COUNT: of all `total`, as the job found them */
 	char trouble[160];               /* the first failure, empty without one */
 };
 

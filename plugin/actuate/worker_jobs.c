@@ -161,6 +161,14 @@ static int dump(const struct skm_worker_child *child, bool shared, struct skm_di
 	return r < 0 ? r : skm_probe_sock_diag(&only, ret, ret_count, err);
 }
 
+static void note_demands(const struct skm_diag_socket *sockets, size_t count, struct skm_worker_message *done)
+{
+	done->total = (uint32_t)count;
+	for (size_t i = 0; i < count; i++)
+		skm_demand_add(&done->demands, sockets[i].rmem_alloc, sockets[i].rcvbuf, sockets[i].wmem_queued,
+		               sockets[i].sndbuf);
+}
+
 /* Which sockets of a dump a job is about. */
 struct choice {
 	bool shared;
@@ -186,7 +194,7 @@ static int choose(struct skm_worker_child *child, const struct choice *choice, s
 
 	if (r < 0)
 		return r;
-	done->total = (uint32_t)count;
+	note_demands(sockets, count, done);
 	tidy_writes(child, sockets, count);
 	held = calloc(count + 1, sizeof(*held));
 	if (!held)
@@ -327,7 +335,7 @@ void skm_actuate_job_count(struct skm_worker_child *child, const struct skm_work
 	if (dump(child, order->shared, &sockets, &count, &err) < 0)
 		skm_worker_note_trouble(done, &err);
 	else
-		done->total = (uint32_t)count;
+		note_demands(sockets, count, done);
 }
 
 /* Takes, sets and lets go of one socket. */

@@ -92,6 +92,16 @@ static uint64_t target_bytes(const struct skm_ladder_config *config, const struc
 	return skm_scale(of, RUNGS[step].target_permyriad, SKM_PERMYRIAD);
 }
 
+/* What the sockets asked for at the last dump says nothing of a burst, nor of sockets that hold the limit and more. */
+static uint64_t fair_cap(const struct skm_ladder_config *config, const struct skm_sample *sample,
+                         const struct skm_decision *decision, bool by_pressure, bool *ret_too_small)
+{
+	uint64_t target = target_bytes(config, sample, decision->step, by_pressure);
+	bool believed = decision->step < SKM_STEP_SHED && decision->reason != SKM_REASON_BURST;
+
+	return skm_control_max_min_cap(target, sample->sockets, believed ? sample->demands : NULL, ret_too_small);
+}
+
 static bool is_burst(const struct skm_sample *sample, uint64_t limit_bytes, uint32_t occupancy)
 {
 	uint64_t soon = skm_scale(sample->growth_bytes_per_sec, HORIZON_USEC, SKM_USEC_PER_SEC);
@@ -225,9 +235,7 @@ const struct skm_decision *skm_control_decide(const struct skm_ladder_config *co
 	else if (decision.reason != SKM_REASON_HOLD)
 		state->by_pressure = false;
 	if (decision.step != SKM_STEP_NONE) {
-		uint64_t target = target_bytes(config, sample, decision.step, state->by_pressure);
-
-		decision.fair_cap_bytes = skm_control_fair_cap(target, sample->sockets, &too_small);
+		decision.fair_cap_bytes = fair_cap(config, sample, &decision, state->by_pressure, &too_small);
 		decision.targets = targets_of(config, decision.fair_cap_bytes);
 	}
 	/* From the cap step on: a lowered tcp_rmem[2] stops growth, but what autotuning has given to open sockets by then (1

@@ -14,6 +14,13 @@
 /* The occupancy from which a cap may be near. */
 #define NEAR_PERMYRIAD 3500
 
+/* What the sockets ask for changes as they are used: it is believed for as long as squeezing looks away at most, and while they
+ * do not hold this part of the limit more. */
+#define DEMANDS_OLD_USEC (UINT64_C(5) * SKM_USEC_PER_SEC)
+#define DEMANDS_GROWTH_SHARE 8
+/* Before a cap they are looked at no more often than this. */
+#define DEMANDS_USEC SKM_USEC_PER_SEC
+
 int skm_census_read(struct skm_container *container, uint32_t *ret, struct skm_err *err)
 {
 	const struct skm_census *census = &container->census;
@@ -42,6 +49,40 @@ static bool is_near(const struct skm_container *container)
 	return decision->step != SKM_STEP_NONE || decision->occupancy_permyriad >= NEAR_PERMYRIAD;
 }
 
+const struct skm_demands *skm_census_demands(const struct skm_container *container, uint64_t sock_bytes, uint64_t now_usec)
+{
+	const struct skm_census *census = &container->census;
+
+	if (census->demands_usec == 0 || now_usec - census->demands_usec > DEMANDS_OLD_USEC ||
+	    sock_bytes > census->demands_sock_bytes + container->report.limit_bytes / DEMANDS_GROWTH_SHARE)
+		return NULL;
+	return &census->demands;
+}
+
+void skm_census_saw(struct skm_container *container, const struct skm_demands *demands)
+{
+	struct skm_census *census = &container->census;
+
+	census->demands = *demands;
+	census->demands_usec = skm_now_usec();
+	census->demands_sock_bytes = container->report.sock_bytes;
+}
+
+/* A namespace of its own: whether what the sockets ask for is to be looked at. */
+static bool demands_are_due(const struct skm_container *container, uint64_t now_usec)
+{
+	const struct skm_census *census = &container->census;
+	const struct skm_decision *decision = &container->ladder.decision;
+	uint64_t affordable = census->cpu_usec * COST_SHARE * skm_registry_count(container->registry);
+	uint64_t since = census->demands_usec > census->tried_usec ? census->demands_usec : census->tried_usec;
+
+	/* where squeezing looks at them, it does so from the cap step on */
+	if (container->squeezes ? decision->step != SKM_STEP_NONE : container->report.backend != SKM_BACKEND_OBSERVE)
+		return false;
+	return is_near(container) && container->pace.growth_bytes_per_sec <= container->report.limit_bytes &&
+	       now_usec >= since + (affordable > DEMANDS_USEC ? affordable : DEMANDS_USEC);
+}
+
 bool skm_census_is_due(const struct skm_container *container, uint64_t now_usec)
 {
 	const struct skm_census *census = &container->census;
@@ -49,8 +90,10 @@ bool skm_census_is_due(const struct skm_container *container, uint64_t now_usec)
 	uint64_t pause = near ? THROTTLED_USEC : REST_USEC;
 	uint64_t affordable = census->cpu_usec * COST_SHARE * skm_registry_count(container->registry);
 
-	if (container->report.backend == SKM_BACKEND_NONE || !skm_topology_shares_netns(container))
+	if (container->report.backend == SKM_BACKEND_NONE)
 		return false;
+	if (!skm_topology_shares_netns(container))
+		return demands_are_due(container, now_usec);
 	if (near && !census->was_near)
 		affordable = 0;
 	return census->tried_usec == 0 || now_usec >= census->tried_usec + (affordable > pause ? affordable : pause);

@@ -7,6 +7,7 @@
 #define SKM_ENFORCER_CENSUS_H
 
 #include "base/err.h"
+#include "model/demand.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +20,8 @@ struct skm_census {
 	uint32_t in_use;  /* of the whole namespace, then */
 	bool was_near;    /* that count was begun when a cap was near, or in force */
 	uint64_t tried_usec, cpu_usec;
+	struct skm_demands demands;
+	uint64_t demands_usec, demands_sock_bytes; /* when they were as that, and what the sockets held; 0: never */
 };
 
 /* The sockets as far as they are known: those of the last count and, since whose the new ones are is not known yet, all that the
@@ -27,8 +30,14 @@ struct skm_census {
 int skm_census_read(struct skm_container *container, uint32_t *ret, struct skm_err *err);
 
 /* Whether the worker is to count now. All counting keeps its budget, but for one count when a cap comes near: the one before it
- * may be of long ago, and 0. */
+ * may be of long ago, and 0. In a namespace of its own only what the sockets ask for is looked at, before a cap and only while
+ * they grow slowly: in a burst the worker has other things to do, and while it squeezes it sees them anyway. */
 bool skm_census_is_due(const struct skm_container *container, uint64_t now_usec);
+
+/* What the sockets ask for, as the newest dump showed it: NULL where there is none, where it is too old, or where they hold much
+ * more since: then idle ones have woken up. */
+const struct skm_demands *skm_census_demands(const struct skm_container *container, uint64_t sock_bytes, uint64_t now_usec);
+void skm_census_saw(struct skm_container *container, const struct skm_demands *demands);
 
 /* The worker is about to count; has counted, for which it used so much of a processor (not of the time: the first count of a host
  * loads the kernel's module, and in a flood it waits for its turn, which cost nobody anything); or has failed to. */

@@ -145,6 +145,7 @@ static int full_look(struct skm_container *container, uint32_t containers, struc
 		return r;
 	skm_control_pace_saw(&container->pace, sample.when_usec, sample.sock_bytes, sample.current_bytes,
 	                     skm_now_usec() - sample.when_usec);
+	sample.demands = skm_census_demands(container, sample.sock_bytes, sample.when_usec);
 	sample.growth_bytes_per_sec = container->pace.growth_bytes_per_sec;
 	skm_pressure_sample(container, containers, &sample);
 	keep_figures(container, &sample, before ? sample.when_usec - before : 0);

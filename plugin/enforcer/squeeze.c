@@ -122,6 +122,7 @@ static void count_done(struct skm_container *container, const struct skm_worker_
 		return;
 	}
 	skm_census_took(container, message->total, message->cpu_usec);
+	skm_census_saw(container, &message->demands);
 }
 
 static void job_done(struct skm_container *container, const struct skm_worker_message *message)
@@ -131,6 +132,8 @@ static void job_done(struct skm_container *container, const struct skm_worker_me
 		return;
 	}
 	if (message->job == SKM_WORKER_SQUEEZE) {
+		if (!message->trouble[0])
+			skm_census_saw(container, &message->demands);
 		if (container->squeezer.worker.shared && !message->trouble[0])
 			skm_census_took(container, message->total, message->cpu_usec);
 		tell_squeezed(container, message);
@@ -238,7 +241,7 @@ static void count(struct skm_container *container, uint64_t now_usec)
 	struct skm_err err = SKM_ERR_INIT;
 	int r = start_worker(container, &err);
 
-	squeezer->worker.shared = true;
+	squeezer->worker.shared = skm_topology_shares_netns(container);
 	skm_census_began(container);
 	if (r == 0)
 		r = skm_actuate_worker_count(&squeezer->worker, &err);

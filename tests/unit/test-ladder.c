@@ -135,6 +135,38 @@ static void test_a_burst_that_is_over_is_forgotten(void **state)
 	assert_int_equal(look(&ladder, 0, msec + 1000)->step, SKM_STEP_NONE);
 }
 
+/* What idle sockets do not ask for is the others', but for a burst, and where the limit is reached. */
+static void test_idle_sockets_leave_their_share(void **state)
+{
+	const uint64_t growth = LIMIT * 10;
+	const struct {
+		unsigned percent;
+		uint64_t growth;
+		uint64_t target; /* of the one hungry socket among 49 idle ones; 0: an equal share of the limit */
+	} cases[] = {{75, 0, LIMIT}, {90, 0, LIMIT * 85 / 100}, {100, 0, 0}, {45, growth, 0}};
+	struct skm_demands demands = {.hungry = 1};
+
+	(void)state;
+	for (int i = 0; i < 49; i++)
+		skm_demand_add(&demands, 0, 32768, 0, 16384);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct skm_ladder_state ladder = {0};
+		struct skm_sample sample = {
+		        .when_usec = 1,
+		        .sock_bytes = (LIMIT * cases[i].percent + 99) / 100,
+		        .growth_bytes_per_sec = cases[i].growth,
+		        .sockets = 50,
+		        .demands = &demands,
+		};
+		uint64_t cap = skm_control_decide(&CONFIG, &sample, &ladder)->fair_cap_bytes;
+
+		if (cases[i].target > 0)
+			assert_int_equal(cap, cases[i].target - 49 * 32768);
+		else
+			assert_int_equal(cap, LIMIT * (cases[i].percent == 100 ? 70 : 100) / 100 / 50);
+	}
+}
+
 /* Few sockets cannot pass the limit once they are let go: the hold alone counts. */
 static void test_few_sockets_are_let_go_early(void **state)
 {
@@ -385,6 +417,7 @@ int main(void)
 	        cmocka_unit_test(test_hysteresis),
 	        cmocka_unit_test(test_a_cap_that_works_is_kept),
 	        cmocka_unit_test(test_a_burst_that_is_over_is_forgotten),
+	        cmocka_unit_test(test_idle_sockets_leave_their_share),
 	        cmocka_unit_test(test_few_sockets_are_let_go_early),
 	        cmocka_unit_test(test_throttling_again_soon_doubles_the_hold),
 	        cmocka_unit_test(test_up_again_restarts_the_hold),

@@ -107,6 +107,49 @@ static void test_the_census_keeps_its_budget(void **state)
 	assert_true(skm_census_is_due(container, container->census.tried_usec + 5000000));
 }
 
+/* What sockets ask for is believed until they hold an eighth of the limit more, or for as long as squeezing looks away. */
+static void test_demands_grow_old(void **state)
+{
+	struct skm_demands demands = {.hungry = 3};
+	struct skm_container *container;
+	uint64_t now;
+
+	(void)state;
+	register_plain("web", SKM_MODE_SOFT);
+	container = skm_registry_head(stage.registry);
+	assert_null(skm_census_demands(container, 0, skm_now_usec()));
+	container->report.sock_bytes = LIMIT / 2;
+	skm_census_saw(container, &demands);
+	now = container->census.demands_usec;
+	assert_int_equal(skm_census_demands(container, LIMIT * 5 / 8, now + 5000000)->hungry, 3);
+	assert_null(skm_census_demands(container, LIMIT * 5 / 8 + 1, now));
+	assert_null(skm_census_demands(container, LIMIT / 2, now + 5000001));
+}
+
+/* In a namespace of its own they are looked at before a cap, not at rest, nor in a burst, nor while squeezing sees them. */
+static void test_demands_are_looked_at_before_a_cap(void **state)
+{
+	struct skm_container *container;
+	uint64_t now = skm_now_usec();
+
+	(void)state;
+	register_plain("web", SKM_MODE_SOFT);
+	container = skm_registry_head(stage.registry);
+	assert_false(skm_census_is_due(container, now));
+	container->ladder.decision.occupancy_permyriad = 3500;
+	assert_true(skm_census_is_due(container, now));
+	container->pace.growth_bytes_per_sec = LIMIT + 1;
+	assert_false(skm_census_is_due(container, now));
+	container->pace.growth_bytes_per_sec = LIMIT;
+	container->ladder.decision.step = SKM_STEP_CAP;
+	assert_false(skm_census_is_due(container, now));
+	container->ladder.decision.step = SKM_STEP_NONE;
+	skm_census_took(container, 4, 20000);
+	now = container->census.tried_usec;
+	assert_false(skm_census_is_due(container, now + 1990000));
+	assert_true(skm_census_is_due(container, now + 2000000));
+}
+
 /* A dear count at rest, of no socket, must not be all that is known in the burst that follows. */
 static void test_one_count_is_due_when_a_cap_comes_near(void **state)
 {
@@ -303,6 +346,8 @@ int main(void)
 	        STAGED(test_the_hosts_namespace_is_left_alone),
 	        STAGED(test_the_census_makes_the_cap),
 	        STAGED(test_the_census_keeps_its_budget),
+	        STAGED(test_demands_grow_old),
+	        STAGED(test_demands_are_looked_at_before_a_cap),
 	        STAGED(test_one_count_is_due_when_a_cap_comes_near),
 	        STAGED(test_a_pods_sockets_are_limited),
 	        STAGED(test_what_is_no_pod),

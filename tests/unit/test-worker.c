@@ -251,6 +251,18 @@ static void test_restore_of_what_is_gone(void **state)
 	close_connection(&pair);
 }
 
+/* As much as makes a socket with the default buffer a hungry one. */
+static const char FILL[32768];
+
+static uint64_t demands_in(const struct skm_demands *demands)
+{
+	uint64_t sum = demands->hungry;
+
+	for (int i = 0; i < SKM_DEMAND_BUCKETS; i++)
+		sum += demands->count[i];
+	return sum;
+}
+
 static struct skm_worker_message count(void)
 {
 	struct skm_err err = SKM_ERR_INIT;
@@ -271,6 +283,12 @@ static void test_others_sockets_are_not_ours(void **state)
 	assert_int_equal(done.job, SKM_WORKER_COUNT);
 	assert_int_equal(done.total, 2);
 	assert_string_equal(done.trouble, "");
+	assert_int_equal(demands_in(&done.demands), 2);
+	assert_int_equal(done.demands.hungry, 0);
+	assert_int_equal(send(pair.client, FILL, sizeof(FILL), 0), sizeof(FILL));
+	done = count();
+	assert_int_equal(demands_in(&done.demands), 2);
+	assert_int_equal(done.demands.hungry, 1); /* the receiver, which does not read */
 	start_program(0, "cgroup.procs");
 	test.worker.shared = true;
 	assert_int_equal(count().total, 0);
