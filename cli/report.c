@@ -135,6 +135,21 @@ static void print_outside(const struct skm_report *report)
 		       report->outside_processes);
 }
 
+/* Which connections stay slow over long distances, and why. */
+static void print_small_windows(const struct skm_report *report)
+{
+	const struct skm_small_windows *small = &report->small_windows;
+	char since[SKM_FORMAT_MAX], until[SKM_FORMAT_MAX], bytes[SKM_FORMAT_MAX];
+
+	if (small->rmem_max_bytes == 0)
+		return;
+	printf("Connections opened while throttled, from %s to %s, keep a smaller TCP window scale for life: tcp_rmem[2] was "
+	       "down to %s.\n",
+	       skm_cli_time(small->since_realtime_usec, since),
+	       small->until_realtime_usec > 0 ? skm_cli_time(small->until_realtime_usec, until) : "now",
+	       skm_cli_bytes(small->rmem_max_bytes, bytes));
+}
+
 static void print_details(const struct skm_report *report)
 {
 	bool by_kernel = report->backend == SKM_BACKEND_V1;
@@ -182,6 +197,7 @@ void skm_cli_print_report(const struct skm_report *report)
 		print_what_was_done(report);
 	skm_cli_print_differences(report);
 	print_outside(report);
+	print_small_windows(report);
 	print_details(report);
 	skm_cli_print_policy(report);
 	print_v1_names(report);

@@ -165,8 +165,7 @@ static void note_demands(const struct skm_diag_socket *sockets, size_t count, st
 {
 	done->total = (uint32_t)count;
 	for (size_t i = 0; i < count; i++)
-		skm_demand_add(&done->demands, sockets[i].rmem_alloc, sockets[i].rcvbuf, sockets[i].wmem_queued,
-		               sockets[i].sndbuf);
+		skm_demand_add(&done->demands, sockets[i].rmem_alloc, sockets[i].rcvbuf, sockets[i].wmem_queued);
 }
 
 /* Which sockets of a dump a job is about. */

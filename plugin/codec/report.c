@@ -33,6 +33,13 @@ static const struct skm_field protection_table[] = {
 };
 static const struct skm_fields protection_fields = SKM_FIELDS(protection_table);
 
+static const struct skm_field small_windows_table[] = {
+        SKM_U64_OR_NULL("rmem_max_bytes", struct skm_report, small_windows.rmem_max_bytes, 0),
+        SKM_U64_OR_NULL("since_realtime_usec", struct skm_report, small_windows.since_realtime_usec, 0),
+        SKM_U64_OR_NULL("until_realtime_usec", struct skm_report, small_windows.until_realtime_usec, 0),
+};
+static const struct skm_fields small_windows_fields = SKM_FIELDS(small_windows_table);
+
 static const struct skm_field reclaim_table[] = {
         SKM_WORD("end", struct skm_report, reclaim.end, skm_reclaim_end_names),
         SKM_U64("asked_bytes", struct skm_report, reclaim.asked_bytes),
@@ -94,6 +101,7 @@ static const struct skm_field report_table[] = {
         SKM_U64("reclaimed_bytes", struct skm_report, reclaimed_bytes),
         SKM_OBJECT("shape", shape_fields),
         SKM_U32("outside_processes", struct skm_report, outside_processes),
+        SKM_OBJECT("small_windows", small_windows_fields),
         SKM_TEXTS("skipped", struct skm_report, skipped, skipped_count),
         SKM_U32("events", struct skm_report, events),
         SKM_U32("events_lost", struct skm_report, events_lost),

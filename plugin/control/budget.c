@@ -2,6 +2,11 @@
 #include "control/budget.h"
 
 #define START_SHARE 1024
+
+/* In a burst the sockets that have nothing queued at the moment of a dump are those that it has not reached yet. With their share
+ * given to the others 50 connections reached 1.20 of 32 MiB in a 6.1 guest (tests/bench/beside-v1). */
+#define HUNGRY_SHARE 4
+
 #define START_MIN_BYTES (UINT64_C(16) << 10)
 
 uint64_t skm_control_fair_cap(uint64_t target_bytes, uint32_t sockets, bool *ret_too_small)
@@ -45,6 +50,8 @@ uint64_t skm_control_max_min_cap(uint64_t target_bytes, uint32_t sockets, const 
 		return equal;
 	seen = sum_of_counts(demands);
 	takers = seen > sockets ? seen : sockets;
+	if ((demands->hungry + takers - seen) * HUNGRY_SHARE > takers)
+		return equal;
 	left = target_bytes;
 	/* all buckets can be satisfied only while there is someone else to take the rest */
 	end = top_bucket(demands);

@@ -22,8 +22,9 @@ uint64_t skm_control_fair_cap(uint64_t target_bytes, uint32_t sockets, bool *ret
 
 /* The fair cap w as max-min fairness has it: the largest with sum of min(demand, w) <= target, so that idle sockets leave to the
  * others what they do not ask for. Of what the sockets ask for it knows what a dump of some of them showed: those that have come
- * since count as hungry, and so does the largest demand of all, or w would be boundless. Exact within a bucket's width (a
- * quarter), on the safe side, and never below the equal split. demands: NULL where there is no dump to go by: the equal split. */
+ * since count as hungry (more than a quarter of them hungry: the equal split, for then the others are about to be), and so does
+ * the largest demand of all, or w would be boundless. Exact within a bucket's width (a quarter), on the safe side, and never
+ * below the equal split. demands: NULL where there is no dump to go by: the equal split. */
 uint64_t skm_control_max_min_cap(uint64_t target_bytes, uint32_t sockets, const struct skm_demands *demands, bool *ret_too_small);
 
 /* tcp_rmem[1], what a connection starts with, for a limit: limit / 1024, at least 16 KiB, at most the baseline's.

@@ -124,6 +124,34 @@ static void count_write(struct skm_container *container)
 			c->report.sysctl_writes++;
 }
 
+/* A connection's window scale is made of tcp_rmem[2] when it is opened (tcp_select_initial_window, net/ipv4/tcp_output.c), and
+ * from SKM_RMEM_FULL_SCALE_BYTES on it is what it is by default. */
+static void note_window_scale(struct skm_container *container)
+{
+	const struct skm_netns_group *group = container->group;
+	uint64_t now[3], baseline[3], realtime_usec = skm_realtime_usec();
+
+	if (skm_probe_triple(known_text(group, SKM_NETNS_TCP_RMEM), now) < 0 ||
+	    skm_probe_triple(group->baseline[SKM_NETNS_TCP_RMEM], baseline) < 0)
+		return;
+	for (struct skm_container *c = skm_registry_head(container->registry); c; c = c->next) {
+		struct skm_small_windows *small = &c->report.small_windows;
+
+		if (c->group != group)
+			continue;
+		if (now[2] >= SKM_RMEM_FULL_SCALE_BYTES || now[2] >= baseline[2]) {
+			if (small->since_realtime_usec > 0 && small->until_realtime_usec == 0)
+				small->until_realtime_usec = realtime_usec;
+			continue;
+		}
+		small->until_realtime_usec = 0;
+		if (small->since_realtime_usec == 0)
+			small->since_realtime_usec = realtime_usec;
+		if (small->rmem_max_bytes == 0 || now[2] < small->rmem_max_bytes)
+			small->rmem_max_bytes = now[2];
+	}
+}
+
 /* whose: the container that the value is for, NULL for a baseline. Returns 0 where the value stands, or is none of ours to write;
  * -errno with err set. */
 static int try_key(struct skm_container *container, enum skm_netns_key key, const char *text, const struct skm_container *whose,
@@ -142,6 +170,8 @@ static int try_key(struct skm_container *container, enum skm_netns_key key, cons
 		return r;
 	snprintf(group->written[key], SKM_NETNS_TEXT_MAX, "%s", strcmp(text, group->baseline[key]) == 0 ? "" : text);
 	count_write(container);
+	if (key == SKM_NETNS_TCP_RMEM)
+		note_window_scale(container);
 	tell_group(container, SKM_EVENT_SYSCTL, "%s: \"%s\" (was \"%s\")%s%.64s", KEY_NAMES[key], spaced(text, now),
 	           spaced(before, was), whose && group->writers > 1 ? ", for container " : "",
 	           whose && group->writers > 1 ? whose->report.id : "");

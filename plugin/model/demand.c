@@ -2,7 +2,6 @@
 #include "model/demand.h"
 
 #define FIRST_BYTES UINT64_C(4096)
-#define HUNGRY_SHARE 8
 
 uint64_t skm_demand_bound(uint32_t bucket)
 {
@@ -25,17 +24,15 @@ static uint32_t bucket_of(uint64_t bytes)
 	return bucket;
 }
 
-void skm_demand_add(struct skm_demands *demands, uint32_t rmem_alloc_bytes, uint32_t rcvbuf_bytes, uint32_t wmem_queued_bytes,
-                    uint32_t sndbuf_bytes)
+void skm_demand_add(struct skm_demands *demands, uint32_t rmem_alloc_bytes, uint32_t rcvbuf_bytes, uint32_t wmem_queued_bytes)
 {
-	uint64_t bytes = (uint64_t)wmem_queued_bytes + (rmem_alloc_bytes > rcvbuf_bytes ? rmem_alloc_bytes : rcvbuf_bytes);
 	uint32_t bucket;
 
-	if (rmem_alloc_bytes > rcvbuf_bytes / HUNGRY_SHARE || wmem_queued_bytes > sndbuf_bytes / HUNGRY_SHARE) {
+	if (rmem_alloc_bytes > 0 || wmem_queued_bytes > 0) {
 		demands->hungry++;
 		return;
 	}
-	bucket = bucket_of(bytes);
+	bucket = bucket_of(rcvbuf_bytes);
 	demands->count[bucket]++;
-	demands->bytes[bucket] += bytes;
+	demands->bytes[bucket] += rcvbuf_bytes;
 }

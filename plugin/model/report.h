@@ -85,6 +85,11 @@ struct skm_report {
 	struct skm_reclaim_result reclaim; /* the newest */
 	uint64_t reclaimed_bytes;          /* by all of them */
 	struct skm_shape_report shape;
+	/* Connections opened while throttling had tcp_rmem[2] lowered keep a smaller TCP window scale for life: the lowest value,
+	 * when the first could be opened, and when the last (0: they still can). rmem_max_bytes 0: none. */
+	struct skm_small_windows {
+		uint64_t rmem_max_bytes, since_realtime_usec, until_realtime_usec;
+	} small_windows;
 	uint32_t outside_processes; /* of the container, that are not in its cgroup: their sockets are counted elsewhere */
 	uint32_t skipped_count;
 	char skipped[SKM_SKIPPED_MAX][SKM_SKIPPED_TEXT_MAX];

@@ -104,6 +104,7 @@ static inline struct skm_report skm_sample_report(void)
 	        .reclaimed_bytes = 152,
 	        .shape = {SKM_SHAPE_IFB, 155, 156, 157, 158, 159, 160, 161},
 	        .outside_processes = 154,
+	        .small_windows = {155, 156, 157},
 	        .skipped_count = SKM_SKIPPED_MAX - 1,
 	        .skipped = {"a", "b", "c", "d", "e", "f", "g"},
 	        .events = 123,

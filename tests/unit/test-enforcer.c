@@ -124,6 +124,34 @@ static void test_foreign_write_is_left_alone(void **state)
 	sysctl_is("tcp_rmem", "4096\t65536\t1000000");
 }
 
+/* A window scale is for life: which connections have a small one, and why, is in the report. */
+static void test_small_windows_are_named(void **state)
+{
+	const struct skm_small_windows *small;
+	struct skm_small_windows first;
+
+	(void)state;
+	register_plain("web", SKM_MODE_SOFT);
+	small = &report()->small_windows;
+	assert_true(small->rmem_max_bytes == 0 && small->since_realtime_usec == 0);
+	put_sock(LIMIT * 3 / 4);
+	run_until(SKM_STEP_CAP);
+	first = *small;
+	assert_int_equal(first.rmem_max_bytes, report()->decision.targets.rmem_max_bytes);
+	assert_true(first.since_realtime_usec > 0);
+	assert_int_equal(first.until_realtime_usec, 0);
+	put_sock(0);
+	run_until(SKM_STEP_NONE);
+	for (int i = 0; i < 100 && small->until_realtime_usec == 0; i++) {
+		skm_registry_run(stage.registry, skm_now_usec());
+		usleep(10000);
+	}
+	sysctl_is("tcp_rmem", "4096\t32768\t6291456");
+	assert_true(small->until_realtime_usec > first.since_realtime_usec + 900000);
+	assert_int_equal(small->rmem_max_bytes, first.rmem_max_bytes);
+	assert_int_equal(small->since_realtime_usec, first.since_realtime_usec);
+}
+
 static void test_observe_writes_nothing(void **state)
 {
 	(void)state;
@@ -287,6 +315,7 @@ int main(void)
 	        STAGED(test_poststop_is_a_hint),
 	        STAGED(test_foreign_write_is_left_alone),
 	        STAGED(test_small_moves_are_not_written), /* the last that counts connections */
+	        STAGED(test_small_windows_are_named),
 	        STAGED(test_observe_writes_nothing),
 	        STAGED(test_percentage_of_memory_max),
 	        STAGED(test_refusals_change_nothing),

@@ -148,7 +148,7 @@ static void test_idle_sockets_leave_their_share(void **state)
 
 	(void)state;
 	for (int i = 0; i < 49; i++)
-		skm_demand_add(&demands, 0, 32768, 0, 16384);
+		skm_demand_add(&demands, 0, 32768, 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct skm_ladder_state ladder = {0};
 		struct skm_sample sample = {

@@ -288,7 +288,7 @@ static void test_others_sockets_are_not_ours(void **state)
 	assert_int_equal(send(pair.client, FILL, sizeof(FILL), 0), sizeof(FILL));
 	done = count();
 	assert_int_equal(demands_in(&done.demands), 2);
-	assert_int_equal(done.demands.hungry, 1); /* the receiver, which does not read */
+	assert_in_range(done.demands.hungry, 1, 2); /* the receiver, which does not read; the sender until it knows */
 	start_program(0, "cgroup.procs");
 	test.worker.shared = true;
 	assert_int_equal(count().total, 0);
