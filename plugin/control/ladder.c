@@ -7,7 +7,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Where a step is entered, and what share of the limit its fair cap aims at (DESIGN.md, section 5). */
+/* Where a step is entered, and what share of the limit its fair cap aims at (DESIGN.md, section 5). A buffer bounds what a socket
+ * holds but for the last packet, up to 64 KiB: with 1.00 and 0.85 in the first two steps 200 connections reached 1.06 of 32 MiB
+ * in one of three runs in a 6.1 guest (tests/guest/limits). */
 struct rung {
 	uint32_t enter_permyriad;
 	uint32_t target_permyriad;
@@ -15,8 +17,8 @@ struct rung {
 
 static const struct rung RUNGS[] = {
         [SKM_STEP_NONE] = {0, 10000},
-        [SKM_STEP_CAP] = {7000, 10000},
-        [SKM_STEP_SQUEEZE] = {8500, 8500},
+        [SKM_STEP_CAP] = {7000, 9500},
+        [SKM_STEP_SQUEEZE] = {8500, 8000},
         [SKM_STEP_SHED] = {10000, 7000},
 };
 

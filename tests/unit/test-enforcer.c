@@ -22,8 +22,8 @@ static void test_cap_and_back(void **state)
 	put_sock(LIMIT * 75 / 100);
 	run_until(SKM_STEP_CAP);
 	/* 41 sockets of the namespace are in use: the listener and both ends of twenty connections */
-	sysctl_is("tcp_rmem", "4096\t32768\t818400");
-	sysctl_is("tcp_wmem", "4096\t16384\t818400");
+	sysctl_is("tcp_rmem", "4096\t32768\t777480");
+	sysctl_is("tcp_wmem", "4096\t16384\t777480");
 	sysctl_is("tcp_notsent_lowat", "131072");
 	put_sock(0);
 	run_until(SKM_STEP_NONE);
@@ -118,7 +118,7 @@ static void test_foreign_write_is_left_alone(void **state)
 	run_until(SKM_STEP_CAP);
 	assert_true(has_event(SKM_EVENT_FOREIGN));
 	sysctl_is("tcp_rmem", "4096\t65536\t1000000");
-	sysctl_is("tcp_wmem", "4096\t16384\t818400"); /* the other keys are held as before */
+	sysctl_is("tcp_wmem", "4096\t16384\t777480"); /* the other keys are held as before */
 	end_child();
 	skm_registry_release(stage.registry, "web");
 	sysctl_is("tcp_rmem", "4096\t65536\t1000000");

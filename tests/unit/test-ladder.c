@@ -65,14 +65,14 @@ static void test_cap_and_squeeze_values(void **state)
 	const struct skm_decision *decision = look(&ladder, 75, 0);
 
 	(void)state;
-	assert_int_equal(decision->fair_cap_bytes, LIMIT / 50);
-	assert_int_equal(decision->targets.rmem_max_bytes, LIMIT / 50);
-	assert_int_equal(decision->targets.wmem_max_bytes, LIMIT / 50);
+	assert_int_equal(decision->fair_cap_bytes, LIMIT * 95 / 100 / 50);
+	assert_int_equal(decision->targets.rmem_max_bytes, LIMIT * 95 / 100 / 50);
+	assert_int_equal(decision->targets.wmem_max_bytes, LIMIT * 95 / 100 / 50);
 	assert_int_equal(decision->targets.notsent_lowat_bytes, 128 * SKM_KIB);
 	assert_int_equal(decision->squeeze_above_bytes, decision->fair_cap_bytes);
 
 	decision = look(&ladder, 90, 1);
-	assert_int_equal(decision->fair_cap_bytes, LIMIT * 85 / 100 / 50);
+	assert_int_equal(decision->fair_cap_bytes, LIMIT * 80 / 100 / 50);
 	assert_int_equal(decision->squeeze_above_bytes, decision->fair_cap_bytes);
 
 	decision = look(&ladder, 105, 2);
@@ -143,7 +143,7 @@ static void test_idle_sockets_leave_their_share(void **state)
 		unsigned percent;
 		uint64_t growth;
 		uint64_t target; /* of the one hungry socket among 49 idle ones; 0: an equal share of the limit */
-	} cases[] = {{75, 0, LIMIT}, {90, 0, LIMIT * 85 / 100}, {100, 0, 0}, {45, growth, 0}};
+	} cases[] = {{75, 0, LIMIT * 95 / 100}, {90, 0, LIMIT * 80 / 100}, {100, 0, 0}, {45, growth, 0}};
 	struct skm_demands demands = {.hungry = 1};
 
 	(void)state;
@@ -163,7 +163,7 @@ static void test_idle_sockets_leave_their_share(void **state)
 		if (cases[i].target > 0)
 			assert_int_equal(cap, cases[i].target - 49 * 32768);
 		else
-			assert_int_equal(cap, LIMIT * (cases[i].percent == 100 ? 70 : 100) / 100 / 50);
+			assert_int_equal(cap, LIMIT * (cases[i].percent == 100 ? 70 : 95) / 100 / 50);
 	}
 }
 
@@ -388,7 +388,7 @@ static void test_pressure_aims_below_what_is_held(void **state)
 
 	(void)state;
 	assert_int_equal(decision->reason, SKM_REASON_PRESSURE);
-	assert_int_equal(decision->fair_cap_bytes, 10 * SKM_MIB * 85 / 100 / 50);
+	assert_int_equal(decision->fair_cap_bytes, 10 * SKM_MIB * 80 / 100 / 50);
 }
 
 static void test_pressure_is_left_after_the_hold(void **state)

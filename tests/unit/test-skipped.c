@@ -47,7 +47,7 @@ static void test_throttle_sockets_off(void **state)
 	run_until(SKM_STEP_CAP);
 	serve(500);
 	assert_int_equal(report()->squeeze_runs, 0);
-	sysctl_is("tcp_rmem", "4096\t32768\t818400");
+	sysctl_is("tcp_rmem", "4096\t32768\t777480");
 	assert_int_equal(report()->skipped_count, 0);
 }
 
