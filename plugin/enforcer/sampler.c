@@ -91,16 +91,19 @@ static void keep_figures(struct skm_container *container, const struct skm_sampl
 static void decide(struct skm_container *container, const struct skm_sample *sample)
 {
 	struct skm_report *report = &container->report;
-	enum skm_step before = container->ladder.decision.step;
-	char sentence[SKM_EVENT_TEXT_MAX];
+	const struct skm_decision before = container->ladder.decision;
+	char sentence[SKM_EVENT_TEXT_MAX], cap[SKM_SIZE_TEXT_MAX];
+	bool was_capped = before.step != SKM_STEP_NONE && before.fair_cap_bytes != UINT64_MAX;
 
 	report->decision = *skm_control_decide(&container->ladder_config, sample, &container->ladder);
-	if (report->decision.step == before)
+	if (report->decision.step == before.step)
 		return;
 	report->decisions++;
 	skm_control_explain(&report->decision, sample, report->limit_bytes, sentence, sizeof(sentence));
-	skm_container_tell(container, SKM_EVENT_STEP, "%s -> %s: %s%s", skm_name_of(&skm_step_names, before),
+	skm_container_tell(container, SKM_EVENT_STEP, "%s -> %s: %s%s%s%s", skm_name_of(&skm_step_names, before.step),
 	                   skm_name_of(&skm_step_names, report->decision.step), sentence,
+	                   was_capped ? "; before, capped at " : "",
+	                   was_capped ? skm_bytes_human(before.fair_cap_bytes, cap) : "",
 	                   report->backend == SKM_BACKEND_OBSERVE ? " (observe: nothing is written)" : "");
 }
 

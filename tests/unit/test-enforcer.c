@@ -160,6 +160,16 @@ static void test_observe_writes_nothing(void **state)
 	run_until(SKM_STEP_SHED);
 	assert_int_equal(report()->backend, SKM_BACKEND_OBSERVE);
 	assert_true(has_event(SKM_EVENT_STEP));
+	assert_int_equal(count_events(SKM_EVENT_STEP,
+	                              "none -> shed: sockets hold 64.0 MiB, 200% of the limit of 32.0 MiB: buffers capped at"),
+	                 1);
+	put_sock(0);
+	run_until(SKM_STEP_NONE);
+	assert_int_equal(
+	        count_events(SKM_EVENT_STEP,
+	                     "-> none: sockets hold 0 B, 0% of the limit of 32.0 MiB: nothing is throttled; before, capped at"),
+	        1);
+	assert_int_equal(count_events(SKM_EVENT_STEP, "(observe: nothing is written)"), 2);
 	assert_int_equal(report()->sysctl_writes, 0);
 	assert_false(has_event(SKM_EVENT_TROUBLE)); /* nor does it try */
 	sysctl_is("tcp_rmem", "4096\t131072\t6291456");
