@@ -128,6 +128,14 @@ static void print_sock(const char *name, uint64_t bytes)
 		print_number(name, bytes);
 }
 
+static void print_drops(const char *name, uint64_t count)
+{
+	if (count == UINT64_MAX)
+		print_text(name, "unknown");
+	else
+		print_number(name, count);
+}
+
 static void print_outside(const struct skm_report *report)
 {
 	if (report->outside_processes > 0)
@@ -166,6 +174,8 @@ static void print_details(const struct skm_report *report)
 	print_text("memory.max", skm_cli_bytes(report->memory_max_bytes, text));
 	print_text(by_kernel ? "peak" : "peak, as sampled", skm_cli_sock(report->sock_peak_bytes, text));
 	print_number("TCP sockets", report->sockets);
+	print_drops("UDP lost, buffer full", report->udp_rcvbuf_errors);
+	print_drops("UDP lost, no memory", report->udp_mem_errors);
 	print_number("samples", report->samples);
 	if (!by_kernel)
 		print_number("memory.stat reads", report->stat_reads);

@@ -46,6 +46,9 @@ static const struct family FAMILIES[] = {
         {"sockmem_memory_writes", NULL, "Writes to files of the memory controller.", COUNTER, COUNT, AT(memory_writes)},
         {"sockmem_memory_reasserted", NULL, "Values that others had rewritten and that were put back.", COUNTER, COUNT,
          AT(memory_reasserted)},
+        {"sockmem_udp_rcvbuf_errors", NULL, "UDP datagrams lost for a full receive buffer.", COUNTER, COUNT,
+         AT(udp_rcvbuf_errors)},
+        {"sockmem_udp_mem_errors", NULL, "UDP datagrams lost for want of memory.", COUNTER, COUNT, AT(udp_mem_errors)},
         {"sockmem_oom_kills", NULL, "Processes that the kernel killed for memory.max.", COUNTER, COUNT, AT(oom_kills)},
 };
 

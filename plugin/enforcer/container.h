@@ -22,6 +22,7 @@
 #include "probe/host.h"
 #include "probe/memcg.h"
 #include "probe/netns.h"
+#include "probe/udp_drops.h"
 
 struct skm_grant;
 struct skm_registry;
@@ -71,6 +72,8 @@ struct skm_container {
 	uint64_t next_full_usec, next_tripwire_usec;
 	struct skm_squeezer squeezer;
 	struct skm_census census;
+	bool counts_udp;
+	struct skm_udp_drops udp_begin; /* what its namespace had lost before */
 	uint64_t next_outside_usec;
 	struct skm_pressure_gauge pressure;
 	struct skm_reclaimer reclaimer;

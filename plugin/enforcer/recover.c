@@ -168,6 +168,7 @@ static void record_gone(struct skm_registry *registry, const struct skm_journal 
 	container->registry = registry;
 	container->report.decision.fair_cap_bytes = UINT64_MAX;
 	container->report.memory_max_bytes = UINT64_MAX;
+	container->report.udp_rcvbuf_errors = container->report.udp_mem_errors = UINT64_MAX;
 	container->report.limit_bytes = journal->in_force[SKM_IN_FORCE_LIMIT].bytes;
 	container->report.kernel_tcp_bytes = journal->kernel_tcp_bytes;
 	container->report.program_bytes = journal->program_bytes;

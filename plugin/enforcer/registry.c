@@ -14,6 +14,7 @@
 #include "enforcer/sampler.h"
 #include "enforcer/skipped.h"
 #include "enforcer/squeeze.h"
+#include "enforcer/udp.h"
 #include "probe/cgroup_tree.h"
 
 #include <errno.h>
@@ -82,6 +83,7 @@ void skm_registry_end(struct skm_registry *registry, struct skm_container *conta
 	struct skm_err err = SKM_ERR_INIT;
 
 	skm_sampler_check_oom(container);
+	skm_udp_refresh(container);
 	skm_squeeze_hand_over(container);
 	skm_registry_put_back(container);
 	container->report.ended = true;
@@ -167,6 +169,7 @@ int skm_registry_insert(struct skm_registry *registry, struct skm_container *con
 	container->next = registry->first;
 	registry->first = container;
 	registry->count++;
+	skm_udp_begin(container);
 	return 0;
 }
 
@@ -401,6 +404,7 @@ void skm_registry_refresh(struct skm_registry *registry, const struct skm_contai
 		return;
 	skm_reclaim_refresh(c);
 	skm_memory_refresh(c);
+	skm_udp_refresh(c);
 }
 
 int skm_registry_reclaim(struct skm_registry *registry, const char *id, uint64_t bytes, struct skm_err *err)

@@ -90,6 +90,9 @@ struct skm_report {
 	struct skm_small_windows {
 		uint64_t rmem_max_bytes, since_realtime_usec, until_realtime_usec;
 	} small_windows;
+	/* UDP datagrams that sockets of its network namespace lost while it was held: for a full receive buffer, and for want of
+	 * memory (RcvbufErrors, MemErrors). UINT64_MAX: not known, or the namespace is not the container's alone. */
+	uint64_t udp_rcvbuf_errors, udp_mem_errors;
 	uint32_t outside_processes; /* of the container, that are not in its cgroup: their sockets are counted elsewhere */
 	uint32_t skipped_count;
 	char skipped[SKM_SKIPPED_MAX][SKM_SKIPPED_TEXT_MAX];

@@ -61,6 +61,9 @@ static int open_sockstats(struct visit *visit)
 	visit->netns.sockstat6 = open("/proc/thread-self/net/sockstat6", O_RDONLY | O_CLOEXEC);
 	if (visit->netns.sockstat6 < 0 && errno != ENOENT)
 		return skm_err_set_errno(visit->err, errno, "open sockstat6 in the container's network namespace");
+	/* without these less is shown, and nothing is held less */
+	visit->netns.snmp = open("/proc/thread-self/net/snmp", O_RDONLY | O_CLOEXEC);
+	visit->netns.snmp6 = open("/proc/thread-self/net/snmp6", O_RDONLY | O_CLOEXEC);
 	return 0;
 }
 
@@ -119,6 +122,8 @@ void skm_probe_netns_close(struct skm_netns *netns)
 		skm_close_fd(&netns->sysctl[key]);
 	skm_close_fd(&netns->sockstat);
 	skm_close_fd(&netns->sockstat6);
+	skm_close_fd(&netns->snmp);
+	skm_close_fd(&netns->snmp6);
 }
 
 /* The line "TCP: …" of text, past the colon, or NULL. */

@@ -15,9 +15,10 @@ struct skm_netns {
 	int sysctl[SKM_NETNS_KEYS];    /* O_RDWR, or O_RDONLY where write is false or is not allowed */
 	int read_only[SKM_NETNS_KEYS]; /* the errno where it is not allowed; else 0 */
 	int sockstat, sockstat6;       /* sockstat6: -1 without IPv6 */
+	int snmp, snmp6;               /* likewise; snmp: -1 where it cannot be opened */
 };
 
-#define SKM_NETNS_INIT ((struct skm_netns){.sysctl = {-1, -1, -1}, .sockstat = -1, .sockstat6 = -1})
+#define SKM_NETNS_INIT ((struct skm_netns){.sysctl = {-1, -1, -1}, .sockstat = -1, .sockstat6 = -1, .snmp = -1, .snmp6 = -1})
 
 /* write: the sysctls are to be written; those that must not be (EACCES, EPERM, EROFS) are opened to be read.
  * The sockstat descriptors keep the namespace, and the links in it, alive until they are closed (single_open_net,

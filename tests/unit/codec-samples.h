@@ -103,6 +103,8 @@ static inline struct skm_report skm_sample_report(void)
 	        .reclaim = {SKM_RECLAIM_STALLED, 148, 149, 150, 151, 153},
 	        .reclaimed_bytes = 152,
 	        .shape = {SKM_SHAPE_IFB, 155, 156, 157, 158, 159, 160, 161},
+	        .udp_rcvbuf_errors = 156,
+	        .udp_mem_errors = UINT64_MAX,
 	        .outside_processes = 154,
 	        .small_windows = {155, 156, 157},
 	        .skipped_count = SKM_SKIPPED_MAX - 1,

@@ -82,6 +82,8 @@ static void assert_same_report(const struct skm_report *a, const struct skm_repo
 	assert_int_equal(a->throttled_usec, b->throttled_usec);
 	assert_int_equal(a->oom_kills, b->oom_kills);
 	assert_same_memory(a, b);
+	assert_true(a->udp_rcvbuf_errors == b->udp_rcvbuf_errors);
+	assert_true(a->udp_mem_errors == b->udp_mem_errors);
 	assert_int_equal(a->outside_processes, b->outside_processes);
 	assert_memory_equal(&a->small_windows, &b->small_windows, sizeof(a->small_windows));
 	assert_int_equal(a->events, b->events);
