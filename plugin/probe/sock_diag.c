@@ -32,6 +32,7 @@
 
 struct dump {
 	const struct skm_diag_cgroups *only;
+	bool idle; /* ask how long each has not sent */
 	struct skm_diag_socket *sockets;
 	size_t count, room;
 };
@@ -95,6 +96,17 @@ static int append(struct dump *dump, const struct skm_diag_socket *one)
 	return 0;
 }
 
+/* How long ago data was sent; 0 where the kernel does not say. */
+static uint32_t idle_of(struct nlmsghdr *header)
+{
+	struct nlattr *attr = nlmsg_find_attr(header, sizeof(struct inet_diag_msg), INET_DIAG_INFO);
+	struct tcp_info info = {0};
+
+	if (attr)
+		nla_memcpy(&info, attr, sizeof(info));
+	return info.tcpi_last_data_sent;
+}
+
 static int take_message(struct nl_msg *message, void *data)
 {
 	struct nlmsghdr *header = nlmsg_hdr(message);
@@ -123,9 +135,13 @@ static int take_message(struct nl_msg *message, void *data)
 	        .wmem_queued = memory[SK_MEMINFO_WMEM_QUEUED],
 	        .sndbuf = memory[SK_MEMINFO_SNDBUF],
 	        .cgroup_id = cgroup ? nla_get_u64(cgroup) : 0,
+	        .family = socket->idiag_family,
+	        .id = socket->id,
 	};
 	if (!is_wanted(dump->only, one.cgroup_id))
 		return NL_SKIP;
+	if (dump->idle)
+		one.idle_msec = idle_of(header);
 	return append(dump, &one) < 0 ? -NLE_NOMEM : NL_OK;
 }
 
@@ -148,16 +164,16 @@ static int to_errno(int nl_error)
 	}
 }
 
-static int send_request(struct nl_sock *sock, uint8_t family, const struct skm_diag_cgroups *only)
+static int send_request(struct nl_sock *sock, uint8_t family, const struct dump *dump)
 {
 	struct filter_term filter[FILTER_CGROUPS_MAX];
 	struct inet_diag_req_v2 request = {
 	        .sdiag_family = family,
 	        .sdiag_protocol = IPPROTO_TCP,
-	        .idiag_ext = 1 << (INET_DIAG_SKMEMINFO - 1),
+	        .idiag_ext = (uint8_t)(1 << (INET_DIAG_SKMEMINFO - 1) | (dump->idle ? 1 << (INET_DIAG_INFO - 1) : 0)),
 	        .idiag_states = STATES,
 	};
-	size_t length = make_filter(only, filter);
+	size_t length = make_filter(dump->only, filter);
 	struct nl_msg *message = nlmsg_alloc_simple(SOCK_DIAG_BY_FAMILY, NLM_F_DUMP);
 	int r;
 
@@ -179,7 +195,7 @@ static int dump_families(struct nl_sock *sock, struct dump *dump)
 
 	dump->count = 0;
 	for (size_t i = 0; i < sizeof(FAMILIES); i++) {
-		int r = send_request(sock, FAMILIES[i], dump->only);
+		int r = send_request(sock, FAMILIES[i], dump);
 
 		if (r == 0)
 			r = nl_recvmsgs_default(sock);
@@ -245,17 +261,31 @@ static void drop_doubles(struct dump *dump)
 	dump->count = kept + 1;
 }
 
+static int list(struct dump *dump, struct skm_diag_socket **ret, size_t *ret_count, struct skm_err *err)
+{
+	int r = run_dump(dump);
+
+	if (r < 0) {
+		free(dump->sockets);
+		return skm_err_set(err, to_errno(r), "list the sockets by sock_diag: %s", nl_geterror(r));
+	}
+	drop_doubles(dump);
+	*ret = dump->sockets;
+	*ret_count = dump->count;
+	return 0;
+}
+
 int skm_probe_sock_diag(const struct skm_diag_cgroups *only, struct skm_diag_socket **ret, size_t *ret_count, struct skm_err *err)
 {
 	struct dump dump = {.only = only};
-	int r = run_dump(&dump);
 
-	if (r < 0) {
-		free(dump.sockets);
-		return skm_err_set(err, to_errno(r), "list the sockets by sock_diag: %s", nl_geterror(r));
-	}
-	drop_doubles(&dump);
-	*ret = dump.sockets;
-	*ret_count = dump.count;
-	return 0;
+	return list(&dump, ret, ret_count, err);
+}
+
+int skm_probe_sock_diag_idle(const struct skm_diag_cgroups *only, struct skm_diag_socket **ret, size_t *ret_count,
+                             struct skm_err *err)
+{
+	struct dump dump = {.only = only, .idle = true};
+
+	return list(&dump, ret, ret_count, err);
 }

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 
+#include <linux/inet_diag.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,9 @@ struct skm_diag_socket {
 	uint32_t rmem_alloc, rcvbuf, wmem_queued, sndbuf; /* bytes, SK_MEMINFO_* */
 	uint32_t unread_bytes;                            /* of data, received in order and not read yet */
 	uint64_t cgroup_id; /* of the cgroup it was made in; 0: the kernel does not say (before 5.8) */
+	uint32_t idle_msec; /* skm_probe_sock_diag_idle: since it last sent data */
+	uint8_t family;     /* AF_INET, AF_INET6 */
+	struct inet_diag_sockid id;
 };
 
 /* Cgroups by their ids, which on 64 bits are the inodes of their directories. ids: ascending. */
@@ -31,5 +35,10 @@ struct skm_diag_cgroups {
  * Returns 0; -EINTR where it was interrupted each time; -ENOMEM; -errno. */
 int skm_probe_sock_diag(const struct skm_diag_cgroups *only, struct skm_diag_socket **ret, size_t *ret_count,
                         struct skm_err *err);
+
+/* The same with idle_msec. Waits for each socket's lock (tcp_get_info, net/ipv4/tcp.c), which its program may hold for as long as
+ * it likes: where that holds up nobody. */
+int skm_probe_sock_diag_idle(const struct skm_diag_cgroups *only, struct skm_diag_socket **ret, size_t *ret_count,
+                             struct skm_err *err);
 
 #endif
