@@ -104,6 +104,9 @@ static void print_what_was_done(const struct skm_report *report)
 	       skm_cli_duration(report->throttled_usec, throttled), (ull)report->sysctl_writes, (ull)report->squeezed_sockets,
 	       (ull)report->squeeze_runs);
 	print_shape(&report->shape);
+	if (report->destroyed_sockets > 0)
+		printf("It ended %llu connections as the last resort, which freed %s of their send queues.\n",
+		       (ull)report->destroyed_sockets, skm_cli_bytes(report->destroyed_bytes, cap));
 	printf("OOM kills: %llu.\n", (ull)report->oom_kills);
 }
 

@@ -102,6 +102,8 @@ static const struct skm_field report_table[] = {
         SKM_OBJECT("shape", shape_fields),
         SKM_U64_OR_NULL("udp_rcvbuf_errors", struct skm_report, udp_rcvbuf_errors, UINT64_MAX),
         SKM_U64_OR_NULL("udp_mem_errors", struct skm_report, udp_mem_errors, UINT64_MAX),
+        SKM_U64("destroyed_sockets", struct skm_report, destroyed_sockets),
+        SKM_U64("destroyed_bytes", struct skm_report, destroyed_bytes),
         SKM_U32("outside_processes", struct skm_report, outside_processes),
         SKM_OBJECT("small_windows", small_windows_fields),
         SKM_TEXTS("skipped", struct skm_report, skipped, skipped_count),

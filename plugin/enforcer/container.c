@@ -209,6 +209,7 @@ void skm_container_free(struct skm_container *container)
 			skm_watch_remove(epoll_fd, watched[i]);
 	skm_reclaim_close(container);
 	skm_shape_free(container);
+	skm_destroy_close(container);
 	skm_pressure_close(container);
 	skm_actuate_worker_stop(&container->squeezer.worker);
 	skm_probe_memcg_close(&container->memcg);

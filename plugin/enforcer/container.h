@@ -9,6 +9,7 @@
 #include "control/pace.h"
 #include "control/rate.h"
 #include "enforcer/census.h"
+#include "enforcer/destroy.h"
 #include "enforcer/events.h"
 #include "enforcer/memory.h"
 #include "enforcer/netns_group.h"
@@ -78,6 +79,7 @@ struct skm_container {
 	struct skm_pressure_gauge pressure;
 	struct skm_reclaimer reclaimer;
 	struct skm_shaper shaper;
+	struct skm_destroyer destroyer;
 	struct skm_memory memory;
 };
 

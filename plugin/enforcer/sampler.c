@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "enforcer/apply.h"
+#include "enforcer/destroy.h"
 #include "enforcer/kernel_limit.h"
 #include "enforcer/registry.h"
 #include "enforcer/squeeze.h"
@@ -160,6 +161,7 @@ static int full_look(struct skm_container *container, uint32_t containers, struc
 	if (container->report.backend != SKM_BACKEND_OBSERVE)
 		skm_reclaim_run(container, sample.when_usec);
 	skm_shape_run(container, sample.when_usec);
+	skm_destroy_run(container, sample.when_usec);
 	skm_container_tell_left_out(container, sample.when_usec);
 	question = pace_question(container, containers);
 	container->next_full_usec = sample.when_usec + skm_control_pace_next(&container->pace, &question);

@@ -43,8 +43,9 @@ void skm_skipped_list_policy(struct skm_container *container)
 	const struct skm_policy *policy = &container->report.policy;
 	const struct skm_throttle *throttle = &policy->throttle;
 
-	if (skm_policy_has(policy, SKM_KEY_THROTTLE_DESTROY) && throttle->destroy)
-		skm_container_skip(container, "throttle.destroy: this build destroys no connections");
+	if (throttle->destroy && !(throttle->protocols & UINT32_C(1) << SKM_PROTOCOL_TCP))
+		skm_container_skip(container,
+		                   "throttle.destroy: it ends connections of TCP, which throttle.protocols leaves out");
 	if (throttle->tc)
 		return;
 	if (throttle->egress_bits_per_sec > 0)

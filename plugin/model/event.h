@@ -17,9 +17,10 @@ enum skm_event_kind {
 	SKM_EVENT_ADOPTED,  /* taken over from an enforcer that ended without releasing */
 	SKM_EVENT_OOM,      /* the kernel OOM-killed in the container */
 	SKM_EVENT_ENDED,
-	SKM_EVENT_POLICY, /* a policy was changed live, cut to a ceiling, or a part of it is not applied here */
-	SKM_EVENT_MEMORY, /* a file of the memory controller was written, put back, re-asserted or taken over */
-	SKM_EVENT_SHAPED, /* bulk traffic is shaped, or at another rate, or no longer */
+	SKM_EVENT_POLICY,    /* a policy was changed live, cut to a ceiling, or a part of it is not applied here */
+	SKM_EVENT_MEMORY,    /* a file of the memory controller was written, put back, re-asserted or taken over */
+	SKM_EVENT_SHAPED,    /* bulk traffic is shaped, or at another rate, or no longer */
+	SKM_EVENT_DESTROYED, /* a connection was ended, by the last resort */
 	SKM_EVENT_KINDS,
 };
 extern const struct skm_names skm_event_kind_names;

@@ -29,7 +29,7 @@ TABLE(skm_shape_where_names, "nowhere", "host-side", "ifb");
 TABLE(skm_step_names, "none", "cap", "squeeze", "shed");
 TABLE(skm_reason_names, "rest", "occupancy", "hold", "relaxed", "burst", "pressure", "too-small");
 TABLE(skm_event_kind_names, "registered", "step", "sysctl", "squeezed", "restored", "foreign-write", "trouble", "adopted",
-      "oom-kill", "ended", "policy", "memory", "shaped");
+      "oom-kill", "ended", "policy", "memory", "shaped", "destroyed");
 TABLE(skm_backend_names, "soft", "observe", "none", "v1");
 TABLE(skm_cut_names, "nothing", "ceiling", "runtime");
 TABLE(skm_verb_names, "register", "release", "list", "inspect", "events", "ping", "set", "give-back", "reclaim");

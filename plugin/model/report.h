@@ -93,6 +93,8 @@ struct skm_report {
 	/* UDP datagrams that sockets of its network namespace lost while it was held: for a full receive buffer, and for want of
 	 * memory (RcvbufErrors, MemErrors). UINT64_MAX: not known, or the namespace is not the container's alone. */
 	uint64_t udp_rcvbuf_errors, udp_mem_errors;
+	uint64_t destroyed_sockets; /* connections that throttle.destroy has ended */
+	uint64_t destroyed_bytes;   /* of their send queues, that this freed */
 	uint32_t outside_processes; /* of the container, that are not in its cgroup: their sockets are counted elsewhere */
 	uint32_t skipped_count;
 	char skipped[SKM_SKIPPED_MAX][SKM_SKIPPED_TEXT_MAX];

@@ -105,6 +105,8 @@ static inline struct skm_report skm_sample_report(void)
 	        .shape = {SKM_SHAPE_IFB, 155, 156, 157, 158, 159, 160, 161},
 	        .udp_rcvbuf_errors = 156,
 	        .udp_mem_errors = UINT64_MAX,
+	        .destroyed_sockets = 162,
+	        .destroyed_bytes = 163,
 	        .outside_processes = 154,
 	        .small_windows = {155, 156, 157},
 	        .skipped_count = SKM_SKIPPED_MAX - 1,

@@ -73,15 +73,16 @@ static void test_what_is_not_built_is_listed(void **state)
 	struct skm_throttle throttle = SKM_POLICY_INIT.throttle;
 
 	(void)state;
+	throttle.protocols = UINT32_C(1) << SKM_PROTOCOL_UDP;
 	throttle.destroy = true;
 	throttle.egress_bits_per_sec = 1000000;
 	register_throttled(&throttle, SKM_KEY_BIT(SKM_KEY_THROTTLE_EGRESS) | SKM_KEY_BIT(SKM_KEY_THROTTLE_DESTROY));
-	assert_int_equal(report()->skipped_count, 2);
+	assert_int_equal(report()->skipped_count, 3);
 	assert_contains(report()->skipped[0], "throttle.destroy: ");
 	assert_contains(report()->skipped[1], "throttle.egress: ");
 	assert_int_equal(skm_registry_event(skm_registry_first(stage.registry), 0)->kind, SKM_EVENT_REGISTERED);
 	assert_int_equal(count_events(SKM_EVENT_POLICY, "not applied: throttle.egress: "), 1);
-	assert_int_equal(count_events(SKM_EVENT_POLICY, "not applied: "), 2);
+	assert_int_equal(count_events(SKM_EVENT_POLICY, "not applied: "), 3);
 }
 
 static void test_the_skipped_are_bounded_and_told_once(void **state)
