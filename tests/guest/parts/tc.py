@@ -426,7 +426,7 @@ def shape_of(container):
 def wait_shaped(container, what="shaping"):
     """Or says what the enforcer knew."""
     try:
-        world.wait_for(lambda: shape_of(container)["where"] != "nowhere", 20, what)
+        world.wait_for(lambda: shape_of(container)["where"] != "nowhere", 40, what)
     except RuntimeError as err:
         raise RuntimeError(f"{err}: {container.inspect()} {ask('events', container.name)}") from err
 
@@ -473,7 +473,8 @@ def enforced(test, net, runtime, where):
         peer.kill()
         start_daemon()
         world.wait_for(lambda: tc_text(*net.members) == before, PATIENCE, "tc as it was, after the next enforcer's start")
-        test.check(f"{label}: the next one takes it away", not journal_of(container.name)["shape"]["shaped"], journal_of(container.name))
+        world.wait_for(lambda: not journal_of(container.name)["shape"]["shaped"], PATIENCE, "journal that says so")
+        test.check(f"{label}: the next one takes it away", True)
         container.blast("--duration", "40s", connections=20, to=net.container.four)
         wait_shaped(container, "shaping by the next enforcer")
         container.stop(signal.SIGKILL)
