@@ -114,7 +114,7 @@ static void hold_squeezed(void)
 	for (int i = 0; i < 50 && count_squeezed() < 2 * PAIRS; i++)
 		serve(100);
 	assert_int_equal(count_squeezed(), 2 * PAIRS);
-	sysctl_is("tcp_rmem", "4096\t16384\t40920");
+	sysctl_is("tcp_rmem", "4096\t16384\t35805");
 }
 
 static void nothing_is_left(void)
@@ -193,7 +193,7 @@ static void test_observe_gives_everything_back_and_soft_takes_it_again(void **st
 	for (int i = 0; i < 50 && count_squeezed() < 2 * PAIRS; i++)
 		serve(100);
 	assert_int_equal(count_squeezed(), 2 * PAIRS);
-	sysctl_is("tcp_rmem", "4096\t16384\t40920");
+	sysctl_is("tcp_rmem", "4096\t16384\t35805");
 }
 
 static void test_no_limit(void **state)

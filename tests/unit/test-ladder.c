@@ -167,6 +167,23 @@ static void test_idle_sockets_leave_their_share(void **state)
 	}
 }
 
+/* 1,000 sockets take a packet more each: an eighth of a small cap is left for it, but none goes below the least buffer. */
+static void test_a_small_cap_leaves_room_for_a_packet(void **state)
+{
+	const struct {
+		uint32_t sockets;
+		uint64_t cap;
+	} cases[] = {{1000, 27892}, {250, 111568}, {240, 132819}, {6000, 4648}, {6500, 4608}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct skm_ladder_state ladder = {0};
+		struct skm_sample sample = {.when_usec = 1, .sock_bytes = LIMIT * 3 / 4, .sockets = cases[i].sockets};
+
+		assert_int_equal(skm_control_decide(&CONFIG, &sample, &ladder)->fair_cap_bytes, cases[i].cap);
+	}
+}
+
 /* Few sockets cannot pass the limit once they are let go: the hold alone counts. */
 static void test_few_sockets_are_let_go_early(void **state)
 {
@@ -418,6 +435,7 @@ int main(void)
 	        cmocka_unit_test(test_a_cap_that_works_is_kept),
 	        cmocka_unit_test(test_a_burst_that_is_over_is_forgotten),
 	        cmocka_unit_test(test_idle_sockets_leave_their_share),
+	        cmocka_unit_test(test_a_small_cap_leaves_room_for_a_packet),
 	        cmocka_unit_test(test_few_sockets_are_let_go_early),
 	        cmocka_unit_test(test_throttling_again_soon_doubles_the_hold),
 	        cmocka_unit_test(test_up_again_restarts_the_hold),
