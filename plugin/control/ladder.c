@@ -95,8 +95,8 @@ static uint64_t target_bytes(const struct skm_ladder_config *config, const struc
 }
 
 /* A socket takes one more packet while it holds no more than its buffer (tcp_try_rmem_schedule, net/ipv4/tcp_input.c): of a small
- * buffer that is a large part, and the kernel rounds to whole pages. With nothing left for it 1,000 connections reached 1.06 of
- * 32 MiB in one of six runs in a 6.1 guest (tests/guest/limits). */
+ * buffer that is a large part. Worst of three runs each in 6.1 guests with 200 connections at 8 MiB: 1.31 of v1's peak without
+ * room for it, 1.03 with (tests/bench/beside-v1). */
 #define SMALL_CAP_BYTES (UINT64_C(128) << 10)
 
 static uint64_t less_a_packet(uint64_t cap)
