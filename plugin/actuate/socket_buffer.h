@@ -13,6 +13,7 @@
 /* A pidfd kept for the next socket, which is mostly of the same process. */
 struct skm_taker {
 	pid_t pid;
+	bool thread;
 	int pidfd;
 };
 
@@ -20,7 +21,7 @@ struct skm_taker {
 
 /* A duplicate of the socket, after asking it for its cookie. Returns a descriptor that the caller closes soon: as long as it is
  * open the program's own close() sends no FIN. -ESTALE where the descriptor is another file by now, or its process has ended;
- * -EPERM and others with err set. */
+ * -EOPNOTSUPP where a thread with descriptors of its own holds it, before kernel 6.9; -EPERM and others with err set. */
 int skm_actuate_socket_take(struct skm_taker *taker, const struct skm_held_socket *held, struct skm_err *err);
 void skm_actuate_taker_close(struct skm_taker *taker);
 
@@ -30,10 +31,11 @@ int skm_actuate_socket_look(int socket, struct skm_socket_baseline *ret, struct 
 /* Whether the last close of the socket may wait for its peer (SO_LINGER with a time). */
 bool skm_actuate_socket_lingers(int socket);
 
-/* Sets the receive buffer as the kernel counts it, which locks it; *ret: what it is now (the kernel has a minimum). */
-int skm_actuate_socket_squeeze(int socket, uint32_t rcvbuf_bytes, uint32_t *ret, struct skm_err *err);
+/* Sets the buffer of one side (SKM_SIDE_…) as the kernel counts it, which locks it; *ret: what it is now (the kernel has a
+ * minimum). */
+int skm_actuate_socket_squeeze(int socket, uint32_t side, uint32_t bytes, uint32_t *ret, struct skm_err *err);
 
-/* Puts the receive buffer and its lock back; the send buffer's lock stays as it is. */
-int skm_actuate_socket_restore(int socket, const struct skm_socket_baseline *baseline, struct skm_err *err);
+/* Puts the buffer and the lock of these sides back; the other's lock stays as it is. */
+int skm_actuate_socket_restore(int socket, uint32_t sides, const struct skm_socket_baseline *baseline, struct skm_err *err);
 
 #endif

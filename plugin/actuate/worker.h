@@ -39,13 +39,14 @@ struct skm_worker {
 int skm_actuate_worker_start(struct skm_worker *ret, int cgroup_fd, int netns_fd, struct skm_err *err);
 
 /* Asks for every socket (not listening, held by a process of the cgroup or its descendants) with a receive buffer above
- * above_bytes to be set to rcvbuf_bytes (as the kernel counts: SO_RCVBUF is set to half of it), hottest first. No buffer is ever
- * raised: a socket found at or below rcvbuf_bytes is left alone. A socket that was squeezed before comes again with the value
- * and the lock that this left: of the baselines of one cookie the first counts.
- * Returns 0; -EBUSY while a job is under way; -EPIPE where the worker has ended. */
+ * above_bytes to be set to rcvbuf_bytes (as the kernel counts: SO_RCVBUF is set to half of it), hottest first; and the send
+ * buffer of one where it is above above_bytes and has more than rcvbuf_bytes queued. No buffer is ever raised: one found at or
+ * below rcvbuf_bytes is left alone. A socket that was squeezed before comes again with the value and the lock that this left: of
+ * the baselines of one cookie and side the first counts, unless it is `renewed`. Returns 0; -EBUSY while a job is under way;
+ * -EPIPE where the worker has ended. */
 int skm_actuate_worker_squeeze(struct skm_worker *worker, uint32_t above_bytes, uint32_t rcvbuf_bytes, struct skm_err *err);
 
-/* Asks for the given sockets (by cookie; copied) to get their baselines back: buffer and the receive lock of SO_BUF_LOCK, so that
+/* Asks for the given sockets (by cookie; copied) to get their baselines back: buffers and their locks in SO_BUF_LOCK, so that
  * autotuning resumes where it was on. Sockets that are gone are skipped, and so is one whose program has set a buffer of its own
  * since this worker squeezed it (which a worker started later cannot know). No BASELINES come, only DONE: found are the sockets
  * that still exist. Same results; -errno of the list's copy. */
@@ -66,7 +67,8 @@ struct skm_worker_message {
 	uint32_t total;                  /* sockets there are; of a shared namespace, those of the cgroup */
 	uint32_t found, changed, failed; /* sockets above the cap (all of them); set; refused by the kernel */
 	uint32_t unreachable;            /* above the cap and held by no process that was found: in the accept queue, orphaned,
-	                                    held by another cgroup, or by a thread with descriptors of its own (CLONE_FILES) */
+	                                    held by another cgroup, or, before kernel 6.9, by a thread with descriptors of its own
+	                                    (CLONE_FILES not shared; trouble then names it) */
 	uint64_t took_usec;              /* with all waiting */
 	uint64_t cpu_usec;               /* of a processor */
 	struct skm_demands demands;      /* SQUEEZE and COUNT: of all `total`, as the job found them */

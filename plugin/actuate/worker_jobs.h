@@ -8,10 +8,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* What this worker last made of a socket: a buffer that differs from it later is the program's own wish. */
+/* What this worker last made of a socket, 0 for a side that it never set: a buffer that differs from it later is the program's
+ * own wish. */
 struct skm_own_write {
 	uint64_t cookie;
-	uint32_t rcvbuf;
+	uint32_t rcvbuf, sndbuf;
 };
 
 struct skm_worker_child {

@@ -75,8 +75,9 @@ static const struct skm_field kernel_limit_table[] = {
 };
 static const struct skm_fields kernel_limit_fields = SKM_FIELDS(kernel_limit_table);
 
-/* A socket is [cookie, rcvbuf, buf_lock]: a container may have tens of thousands, and the file is written before each squeeze. */
-enum { SOCKET_COOKIE, SOCKET_RCVBUF, SOCKET_BUF_LOCK, SOCKET_PARTS };
+/* A socket is [cookie, rcvbuf, buf_lock], and with a fourth number, sndbuf, where its send buffer was squeezed: a container may
+ * have tens of thousands, and the file is written before each squeeze. */
+enum { SOCKET_COOKIE, SOCKET_RCVBUF, SOCKET_BUF_LOCK, SOCKET_SNDBUF, SOCKET_PARTS };
 
 static void write_sockets(struct skm_writer *writer, const struct skm_journal *journal)
 {
@@ -88,6 +89,8 @@ static void write_sockets(struct skm_writer *writer, const struct skm_journal *j
 		skm_writer_uint(writer, NULL, one->cookie);
 		skm_writer_uint(writer, NULL, one->rcvbuf);
 		skm_writer_uint(writer, NULL, one->buf_lock);
+		if (one->sndbuf > 0)
+			skm_writer_uint(writer, NULL, one->sndbuf);
 		skm_writer_end(writer);
 	}
 	skm_writer_end(writer);
@@ -123,17 +126,18 @@ char *skm_codec_journal_format(const struct skm_journal *journal)
 	return skm_writer_finish(writer, false);
 }
 
-static int read_socket(const struct skm_place *place, struct json_object *triple, struct skm_socket_baseline *ret,
+static int read_socket(const struct skm_place *place, struct json_object *numbers, struct skm_socket_baseline *ret,
                        struct skm_err *err)
 {
-	static const uint64_t MAX[SOCKET_PARTS] = {UINT64_MAX, UINT32_MAX, UINT32_MAX};
+	static const uint64_t MAX[SOCKET_PARTS] = {UINT64_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
 	uint64_t parts[SOCKET_PARTS] = {0};
+	size_t count = json_object_is_type(numbers, json_type_array) ? json_object_array_length(numbers) : 0;
 
-	if (!json_object_is_type(triple, json_type_array) || json_object_array_length(triple) != SOCKET_PARTS)
-		return skm_place_fail(place, err, "wanted [cookie, rcvbuf, buf_lock]");
-	for (size_t i = 0; i < SOCKET_PARTS; i++) {
+	if (count != SOCKET_SNDBUF && count != SOCKET_PARTS)
+		return skm_place_fail(place, err, "wanted [cookie, rcvbuf, buf_lock] or [cookie, rcvbuf, buf_lock, sndbuf]");
+	for (size_t i = 0; i < count; i++) {
 		struct skm_place inside = SKM_PLACE_INDEX(place, i);
-		int r = skm_value_uint(&inside, json_object_array_get_idx(triple, i), MAX[i], &parts[i], err);
+		int r = skm_value_uint(&inside, json_object_array_get_idx(numbers, i), MAX[i], &parts[i], err);
 
 		if (r < 0)
 			return r;
@@ -142,6 +146,7 @@ static int read_socket(const struct skm_place *place, struct json_object *triple
 	        .cookie = parts[SOCKET_COOKIE],
 	        .rcvbuf = (uint32_t)parts[SOCKET_RCVBUF],
 	        .buf_lock = (uint32_t)parts[SOCKET_BUF_LOCK],
+	        .sndbuf = (uint32_t)parts[SOCKET_SNDBUF],
 	};
 	return 0;
 }

@@ -43,12 +43,29 @@ void skm_journal_drop(struct skm_container *container)
 	SKM_IGNORE(unlinkat(skm_registry_journal_dir(container->registry), container->journal_name, 0) < 0);
 }
 
-static bool knows(const struct skm_journal *journal, uint64_t cookie)
+static struct skm_socket_baseline *find_socket(const struct skm_journal *journal, uint64_t cookie)
 {
 	for (uint32_t i = 0; i < journal->socket_count; i++)
 		if (journal->sockets[i].cookie == cookie)
-			return true;
-	return false;
+			return &journal->sockets[i];
+	return NULL;
+}
+
+/* Each side's first baseline stays, unless the program has set another since. Returns whether the known one has changed. */
+static bool merge_socket(struct skm_socket_baseline *known, const struct skm_socket_baseline *newer)
+{
+	uint32_t sides = 0;
+
+	if (newer->rcvbuf > 0 && (known->rcvbuf == 0 || newer->renewed & SKM_SIDE_RECEIVE)) {
+		known->rcvbuf = newer->rcvbuf;
+		sides |= SKM_SIDE_RECEIVE;
+	}
+	if (newer->sndbuf > 0 && (known->sndbuf == 0 || newer->renewed & SKM_SIDE_SEND)) {
+		known->sndbuf = newer->sndbuf;
+		sides |= SKM_SIDE_SEND;
+	}
+	known->buf_lock = (known->buf_lock & ~sides) | (newer->buf_lock & sides);
+	return sides != 0;
 }
 
 /* The first are the longest squeezed: of connections that come and go, those that are most likely gone. */
@@ -68,10 +85,11 @@ int skm_journal_add_sockets(struct skm_container *container, const struct skm_so
 		return -ENOMEM;
 	journal->sockets = larger;
 	for (uint32_t i = 0; i < count; i++) {
-		if (knows(journal, sockets[i].cookie))
-			continue;
-		journal->sockets[journal->socket_count++] = sockets[i];
-		added++;
+		struct skm_socket_baseline *known = find_socket(journal, sockets[i].cookie);
+
+		if (!known)
+			journal->sockets[journal->socket_count++] = sockets[i];
+		added += !known || merge_socket(known, &sockets[i]);
 	}
 	if (journal->socket_count > SKM_JOURNAL_SOCKETS_MAX)
 		drop_oldest(journal, journal->socket_count - SKM_JOURNAL_SOCKETS_MAX);

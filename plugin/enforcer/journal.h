@@ -15,8 +15,8 @@ void skm_journal_drop(struct skm_container *container);
  * Some 0.6 MiB of journal, well below what recovery reads. */
 #define SKM_JOURNAL_SOCKETS_MAX 16384
 
-/* Remembers the baselines of sockets that are not known yet, by cookie. Returns how many were new (none: nothing to save) or
- * -ENOMEM. Does not save. */
+/* Remembers the baselines of sockets, by cookie and side, that are not known yet or have been renewed. Returns how many there
+ * were (none: nothing to save) or -ENOMEM. Does not save. */
 int skm_journal_add_sockets(struct skm_container *container, const struct skm_socket_baseline *sockets, uint32_t count);
 
 /* Forgets the sockets (they have their values back) and saves. */

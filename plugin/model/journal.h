@@ -15,11 +15,18 @@ enum skm_netns_key { SKM_NETNS_TCP_RMEM, SKM_NETNS_TCP_WMEM, SKM_NETNS_NOTSENT_L
 /* "4096\t131072\t6291456": the kernel's own text, without the newline. */
 #define SKM_NETNS_TEXT_MAX 64
 
+/* The sides of a socket, as SO_BUF_LOCK has them (linux/socket.h). */
+#define SKM_SIDE_SEND 1U
+#define SKM_SIDE_RECEIVE 2U
+
 /* One open socket's settings before it was squeezed. */
 struct skm_socket_baseline {
 	uint64_t cookie;   /* SO_COOKIE */
-	uint32_t rcvbuf;   /* sk_rcvbuf, bytes, as SO_RCVBUF reads it */
-	uint32_t buf_lock; /* SO_BUF_LOCK: which buffers the program itself had locked */
+	uint32_t rcvbuf;   /* sk_rcvbuf, bytes, as SO_RCVBUF reads it; 0: that side was never squeezed */
+	uint32_t buf_lock; /* SO_BUF_LOCK: which buffers the program itself had locked, of the sides that were squeezed */
+	uint32_t sndbuf;   /* sk_sndbuf, likewise */
+	uint32_t renewed;  /* from the worker, never on disk: the sides that the program has set itself since they were squeezed,
+	                      so that this is their baseline now */
 };
 
 /* A file of the memory controller that sockmem writes, in the container's cgroup or in an ancestor (propagate). In bytes;

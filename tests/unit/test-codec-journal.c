@@ -9,7 +9,7 @@
 
 static struct skm_socket_baseline sockets[] = {
         {.cookie = UINT64_MAX, .rcvbuf = 401, .buf_lock = 2},
-        {.cookie = 1, .rcvbuf = UINT32_MAX, .buf_lock = 3},
+        {.cookie = 1, .rcvbuf = UINT32_MAX, .buf_lock = 3, .sndbuf = 402},
 };
 
 static struct skm_memory_baseline memory[] = {
@@ -55,6 +55,7 @@ static void test_round_trip(void **state)
 		assert_int_equal(back.sockets[i].cookie, sockets[i].cookie);
 		assert_int_equal(back.sockets[i].rcvbuf, sockets[i].rcvbuf);
 		assert_int_equal(back.sockets[i].buf_lock, sockets[i].buf_lock);
+		assert_int_equal(back.sockets[i].sndbuf, sockets[i].sndbuf);
 	}
 	assert_int_equal(back.memory_count, 2);
 	for (int i = 0; i < 2; i++) {

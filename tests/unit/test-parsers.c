@@ -266,7 +266,7 @@ static void test_reports(void **state)
 
 static void test_journal(void **state)
 {
-	struct skm_socket_baseline sockets[] = {{1, 2, 3}, {4, 5, 6}};
+	struct skm_socket_baseline sockets[] = {{1, 2, 3, 0, 0}, {4, 5, 6, 7, 0}};
 	struct skm_memory_baseline memory = {.cgroup = "/a", .cgroup_inode = 7, .baseline = UINT64_MAX, .written = 8};
 	struct skm_journal journal = skm_sample_journal(sockets, 2, &memory, 1);
 	cleanup_free char *text = skm_codec_journal_format(&journal);

@@ -4,6 +4,10 @@
 
 #include "own-cgroup2.h"
 
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/syscall.h>
+
 static void test_squeeze_and_restore(void **state)
 {
 	struct skm_worker_message baselines, done;
@@ -136,6 +140,115 @@ static void test_squeezed_twice(void **state)
 	restore(first.sockets, first.count);
 	assert_int_equal(option(pair.server, SO_RCVBUF), before);
 	assert_int_equal(option(pair.server, SO_BUF_LOCK), 0);
+	close_connection(&pair);
+}
+
+/* The program sets a larger buffer between two squeezes: that is the baseline from then on. */
+static void test_program_sets_its_own_between(void **state)
+{
+	struct connection pair = make_connection();
+	struct skm_worker_message second;
+
+	(void)state;
+	set_option(pair.client, SO_RCVBUF, 5000);
+	start_program(0, "cgroup.procs");
+	order_squeeze(ABOVE, TARGET);
+	assert_int_equal(expect(SKM_NEWS_BASELINES).sockets[0].renewed, 0);
+	go_until_done();
+	set_option(pair.server, SO_RCVBUF, 90000);
+	order_squeeze(ABOVE, TARGET);
+	second = expect(SKM_NEWS_BASELINES);
+	go_until_done();
+	assert_int_equal(second.count, 1);
+	assert_int_equal(second.sockets[0].rcvbuf, 180000);
+	assert_int_equal(second.sockets[0].buf_lock, SOCK_RCVBUF_LOCK);
+	assert_int_equal(second.sockets[0].renewed, SKM_SIDE_RECEIVE);
+	assert_int_equal(option(pair.server, SO_RCVBUF), TARGET);
+	restore(second.sockets, second.count);
+	assert_int_equal(option(pair.server, SO_RCVBUF), 180000);
+	assert_int_equal(option(pair.server, SO_BUF_LOCK), SOCK_RCVBUF_LOCK);
+	close_connection(&pair);
+}
+
+/* A send buffer is squeezed where its queue is long, and only there; it comes back as the receive buffer does. */
+static void test_send_side(void **state)
+{
+	struct connection slow = make_connection(), quiet = make_connection();
+	struct skm_worker_message baselines;
+	const struct skm_socket_baseline *baseline;
+	char data[65536] = {0};
+	uint32_t before;
+
+	(void)state;
+	set_option(slow.client, SO_RCVBUF, 5000);
+	set_option(slow.server, SO_RCVBUF, 5000);
+	set_option(quiet.client, SO_RCVBUF, 5000);
+	set_option(quiet.server, SO_RCVBUF, 5000);
+	while (send(slow.server, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+	before = option(slow.server, SO_SNDBUF);
+	assert_true(before > ABOVE && option(quiet.server, SO_SNDBUF) > TARGET);
+	start_program(0, "cgroup.procs");
+	order_squeeze(TARGET, TARGET);
+	baselines = expect(SKM_NEWS_BASELINES);
+	baseline = baseline_of(&baselines, slow.server);
+	assert_int_equal(baselines.count, 1);
+	assert_non_null(baseline);
+	assert_true(baseline->rcvbuf == 0 && baseline->sndbuf == before && baseline->buf_lock == 0);
+	go_until_done();
+	assert_int_equal(option(slow.server, SO_SNDBUF), TARGET);
+	assert_int_equal(option(slow.server, SO_BUF_LOCK), SOCK_RCVBUF_LOCK | SOCK_SNDBUF_LOCK);
+	restore(baselines.sockets, baselines.count);
+	assert_int_equal(option(slow.server, SO_SNDBUF), before);
+	assert_int_equal(option(slow.server, SO_BUF_LOCK), SOCK_RCVBUF_LOCK);
+	close_connection(&slow);
+	close_connection(&quiet);
+}
+
+/* Makes the descriptors its own, and holds the only one that is left in the process. */
+static int hold_alone(void *pair)
+{
+	const struct connection *held = pair;
+
+	if (syscall(SYS_close_range, 0, held->server - 1, CLOSE_RANGE_UNSHARE) < 0)
+		return 1;
+	for (;;)
+		pause();
+}
+
+/* What only a thread holds that does not share its process's descriptors is taken from it, where the kernel lets us (6.9). */
+static void test_private_table(void **state)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	struct connection pair = make_connection();
+	struct skm_worker_message message;
+	char text[16];
+
+	(void)state;
+	set_option(pair.client, SO_RCVBUF, 5000);
+	test.programs[0] = fork();
+	if (test.programs[0] == 0) {
+		clone(hold_alone, stack + sizeof(stack),
+		      CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, &pair);
+		usleep(200000); /* until the thread has its own */
+		close(pair.server);
+		close(pair.client);
+		for (;;)
+			pause();
+	}
+	usleep(400000);
+	snprintf(text, sizeof(text), "%d\n", test.programs[0]);
+	assert_int_equal(write_procs("cgroup.procs", text), 0);
+	order_squeeze(ABOVE, TARGET);
+	message = expect_news();
+	if (message.news == SKM_NEWS_DONE) {
+		assert_true(message.unreachable == 1 && message.changed == 0);
+		assert_contains(message.trouble, "6.9");
+	} else {
+		assert_non_null(baseline_of(&message, pair.server));
+		assert_int_equal(go_until_done().changed, 1);
+		assert_int_equal(option(pair.server, SO_RCVBUF), TARGET);
+	}
 	close_connection(&pair);
 }
 
@@ -328,6 +441,9 @@ int main(void)
 	        with_worker(test_locks_of_the_program),
 	        with_worker(test_program_sets_its_own_meanwhile),
 	        with_worker(test_squeezed_twice),
+	        with_worker(test_program_sets_its_own_between),
+	        with_worker(test_send_side),
+	        with_worker(test_private_table),
 	        with_worker(test_shared_nested_and_listening),
 	        with_worker(test_unreachable),
 	        with_worker(test_batches_hottest_first),

@@ -172,8 +172,8 @@ __attribute__((unused)) static uint64_t cookie_of(int fd)
 	return cookie;
 }
 
-/* The next message, which has to come within 5 s and be this one. */
-__attribute__((unused)) static struct skm_worker_message expect(enum skm_worker_news news)
+/* The next message, which has to come within 5 s. */
+__attribute__((unused)) static struct skm_worker_message expect_news(void)
 {
 	struct pollfd poll_fd = {.fd = test.worker.fd, .events = POLLIN};
 	struct skm_worker_message message = {0};
@@ -182,6 +182,14 @@ __attribute__((unused)) static struct skm_worker_message expect(enum skm_worker_
 	assert_int_equal(poll(&poll_fd, 1, 5000), 1);
 	if (skm_actuate_worker_receive(&test.worker, &message, &err) != 0)
 		fail_msg("%s", err.text);
+	return message;
+}
+
+/* The same, and it has to be this one. */
+__attribute__((unused)) static struct skm_worker_message expect(enum skm_worker_news news)
+{
+	struct skm_worker_message message = expect_news();
+
 	if (message.news != news)
 		fail_msg("news %d where %d was awaited; trouble: %s", message.news, news, message.trouble);
 	return message;
