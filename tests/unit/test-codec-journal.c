@@ -96,9 +96,10 @@ static void test_damaged(void **state)
 	} DAMAGES[] = {
 	        {"\"version\":1", "\"version\":2", -EPROTO, "journal has version 2, this program knows version 1"},
 	        {"\"sockets\":", "\"socket\":", -EINVAL, "sockets is missing"},
-	        {"[1,4294967295,3]", "[1,4294967296,3]", -EINVAL, "$.sockets[1][1]: 4294967296 is out of range"},
-	        {"[1,4294967295,3]", "[1,4294967295]", -EINVAL, "$.sockets[1]: wanted [cookie, rcvbuf, buf_lock]"},
-	        {"[1,4294967295,3]", "null", -EINVAL, "$.sockets[1]: wanted [cookie, rcvbuf, buf_lock]"},
+	        {"[1,4294967295,3,402]", "[1,4294967296,3,402]", -EINVAL, "$.sockets[1][1]: 4294967296 is out of range"},
+	        {"[1,4294967295,3,402]", "[1,4294967295]", -EINVAL, "$.sockets[1]: wanted [cookie, rcvbuf, buf_lock]"},
+	        {"[1,4294967295,3,402]", "[1,2,3,4,5]", -EINVAL, "or [cookie, rcvbuf, buf_lock, sndbuf]"},
+	        {"[1,4294967295,3,402]", "null", -EINVAL, "$.sockets[1]: wanted [cookie, rcvbuf, buf_lock]"},
 	        {"\"tcp_wmem\":", "\"tcp_vmem\":", -EINVAL, "$.sysctls: tcp_wmem is missing"},
 	        {"\"written\":\"5\"", "\"written\":5", -EINVAL,
 	         "$.sysctls.tcp_notsent_lowat.written: an integer, wanted a string"},
