@@ -5,7 +5,8 @@ import json
 import os
 
 import world
-from box import MIB, POLICY, TCPMEM, Box, ask, journals, kinds, live, run
+from box import MIB, POLICY, TCPMEM, Box, ask, journals, kinds, live, run, stop_daemon
+from parts import live as changes, memory
 from parts.topology import LONG, blast, locked_of, place
 
 HOOKS_DIR = "/usr/local/share/containers/oci/hooks.d"
@@ -142,10 +143,23 @@ def podman_pod(test, here, runtime):
     world.wait_for(lambda: not live() and not journals(), LONG, "end")
 
 
+def rewritten_by_systemd(test, here, _):
+    """C19: the part of tests/guest/memory that is systemd's alone."""
+    memory.prepare()
+    try:
+        memory.reload(test, here)
+    finally:
+        memory.NODE_FILE.unlink()
+        stop_daemon()
+
+
 PARTS = [
     ("in-scope", in_scope, "runc"),
     ("in-scope-nested", in_scope, "crun"),
     ("undelegated-inner", undelegated_inner, None),
     ("podman-drivers", under_podman, "crun"),
     ("podman-pod", podman_pod, "crun"),
+    # of other suites, what only systemd does
+    ("reload", rewritten_by_systemd, None),
+    ("adopt-service", lambda test, here, _: changes.adopt_service(test, here), None),
 ]

@@ -350,6 +350,7 @@ def unmapped_users(test, here, runtime):
 
 def moved(test, here, runtime):
     """C05: a manager moves the process after the hook. What its old sockets hold stays where it was charged."""
+    # a reader this slow lets no window grow, so that a connection holds some 80 KB: enough of them to be seen
     box = place(here, runtime, f"moved-{runtime}", {TCPMEM: "64Mi"}, "--rate", "1M", memory_max=None).up()
     peer = box.blast("--idle", "4s", "--duration", "30s", connections=100)
     world.wait_for(here.dialled.exists, LONG, "connections")
