@@ -193,7 +193,7 @@ def runtime_that_waits(test, here, runtime):
 
 def observe(test, here, runtime):
     before = here.sysctls()
-    box, peer = burst(here, runtime, f"observe-{runtime}", {POLICY: OBSERVE}, 3)
+    box, peer = burst(here, runtime, f"observe-{runtime}", {POLICY: OBSERVE}, 6)
     world.wait_for(lambda: box.inspect()["over_limit"] > 0, SHORT, "sample over the limit")
     test.check(f"{runtime}: observe writes no sysctl in the burst", here.sysctls() == before, here.sysctls())
     connections, _ = look_at_sockets(box)
