@@ -36,6 +36,7 @@ struct skm_squeezer {
 	struct skm_watch watch;
 	uint64_t cap_bytes;     /* the cap of the last job; 0: none since the last restore */
 	uint64_t job_usec;      /* when the job under way was given */
+	uint64_t heard_usec;    /* when the worker last said something */
 	uint64_t next_run_usec; /* no job before */
 	uint64_t interval_usec; /* between two jobs that found nothing new */
 	int failed_restores;    /* in a row */

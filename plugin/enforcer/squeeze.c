@@ -9,7 +9,8 @@
 #include <inttypes.h>
 #include <poll.h>
 
-/* A job longer than this is stuck in the kernel: lock_sock or a lingering close. */
+/* A worker that says nothing for longer than this, of one batch of its job or of the whole, is stuck in the kernel: lock_sock or
+ * a lingering close. A job of ten thousand sockets may take longer. */
 #define JOB_DEADLINE_USEC (UINT64_C(2) * SKM_USEC_PER_SEC)
 /* Sockets that were born before the cap: looked for again at this interval, doubled each time that none is found. */
 #define INTERVAL_MIN_USEC (UINT64_C(250) * SKM_USEC_PER_MSEC)
@@ -157,6 +158,8 @@ static enum skm_worker_news take_message(struct skm_container *container)
 		trouble(container, &err);
 		message.news = SKM_NEWS_GONE;
 	}
+	if (message.news != SKM_NEWS_NOTHING)
+		container->squeezer.heard_usec = skm_now_usec();
 	if (message.news == SKM_NEWS_BASELINES)
 		journal_batch(container, &message);
 	else if (message.news == SKM_NEWS_DONE)
@@ -225,9 +228,10 @@ static bool is_busy(struct skm_container *container, uint64_t now_usec)
 {
 	if (!container->squeezer.worker.busy)
 		return false;
-	if (now_usec - container->squeezer.job_usec > JOB_DEADLINE_USEC) {
+	if (now_usec - container->squeezer.job_usec > JOB_DEADLINE_USEC &&
+	    now_usec - container->squeezer.heard_usec > JOB_DEADLINE_USEC) {
 		skm_container_tell(container, SKM_EVENT_TROUBLE,
-		                   "the socket worker has not ended within 2 s and was killed: a socket's lock or a lingering "
+		                   "the socket worker has said nothing for 2 s and was killed: a socket's lock or a lingering "
 		                   "close holds it");
 		skm_census_failed(container);
 		stop_worker(container, now_usec);

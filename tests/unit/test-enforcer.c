@@ -3,6 +3,7 @@
 
 #include "enforcer/journal.h"
 #include "enforcer/record.h"
+#include "enforcer/squeeze.h"
 
 static void test_register_prepares_the_namespace(void **state)
 {
@@ -315,12 +316,34 @@ static void test_records_are_bounded(void **state)
 	assert_int_equal(files_in(stage.ended), 0);
 }
 
+/* A long job is not a stuck one: what counts is when its worker last said something. */
+static void test_a_worker_is_given_up_when_it_says_nothing(void **state)
+{
+	uint64_t now_usec = skm_now_usec(), long_ago = now_usec - 3 * SKM_USEC_PER_SEC;
+	struct skm_container *container;
+
+	(void)state;
+	register_limit(LIMIT);
+	container = skm_registry_head(stage.registry);
+	container->squeezer.worker.busy = true;
+	container->squeezer.job_usec = long_ago;
+	container->squeezer.heard_usec = now_usec - SKM_USEC_PER_SEC;
+	skm_squeeze_run(container, now_usec);
+	assert_true(container->squeezer.worker.busy);
+	assert_false(has_event(SKM_EVENT_TROUBLE));
+	container->squeezer.heard_usec = long_ago;
+	skm_squeeze_run(container, now_usec);
+	assert_false(container->squeezer.worker.busy);
+	assert_true(has_event(SKM_EVENT_TROUBLE));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        STAGED(test_register_prepares_the_namespace),
 	        STAGED(test_cap_and_back),
 	        STAGED(test_steady_writes_nothing),
+	        STAGED(test_a_worker_is_given_up_when_it_says_nothing),
 	        STAGED(test_end_puts_everything_back),
 	        STAGED(test_poststop_is_a_hint),
 	        STAGED(test_foreign_write_is_left_alone),
