@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/units.h"
+#include "base/priority.h"
 #include "probe/memcg.h"
 
 #include <errno.h>
@@ -66,6 +67,7 @@ static void become_writer(pid_t parent, int *kept, size_t count, unsigned int se
 		else
 			close(3 + (int)i);
 	close_range(3 + (unsigned int)count, ~0U, 0);
+	skm_priority_ordinary(); /* the kernel may reclaim in such a write for long */
 }
 
 pid_t skm_actuate_memory_writer(int fd, const char *text, unsigned int seconds, struct skm_err *err)

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/priority.h"
 #include "daemon/node.h"
 #include "daemon/options.h"
 #include "daemon/serve.h"
@@ -84,11 +85,15 @@ static void settle_in(void)
 {
 	cleanup_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	struct skm_err err = SKM_ERR_INIT;
+	int r;
 
 	if (skm_actuate_own_cgroup("sockmem", &err) < 0)
 		skm_log(LOG_NOTICE, "no cgroup of its own: %s", err.text);
 	if (setpriority(PRIO_PROCESS, 0, NICE_ON_DEMAND) < 0)
 		skm_log(LOG_NOTICE, "priority %d refused: %s", NICE_ON_DEMAND, strerror(errno));
+	r = skm_priority_prompt();
+	if (r < 0)
+		skm_log(LOG_NOTICE, "real-time priority refused: %s", strerror(-r));
 	if (fd < 0 || skm_pwrite_text(fd, OOM_SCORE_ON_DEMAND) < 0)
 		skm_log(LOG_NOTICE, "oom_score_adj %s refused", OOM_SCORE_ON_DEMAND);
 }

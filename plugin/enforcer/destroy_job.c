@@ -4,6 +4,7 @@
 #include "actuate/destroy.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/priority.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,6 +126,7 @@ static void *destroy_thread(void *data)
 	struct skm_destroy_job *job = data;
 	const uint64_t one = 1;
 
+	skm_priority_ordinary();
 	job->result.result = run(job);
 	job->result.cost_usec = skm_cpu_usec();
 	atomic_store(&job->done, true);

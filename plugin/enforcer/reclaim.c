@@ -4,6 +4,7 @@
 #include "actuate/memory_reclaim.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/priority.h"
 #include "control/reclaim.h"
 #include "enforcer/container.h"
 #include "enforcer/registry.h"
@@ -107,6 +108,7 @@ static void *reclaim_thread(void *data)
 	struct skm_reclaim_result now = job->result;
 	const uint64_t one = 1;
 
+	skm_priority_ordinary();
 	progress.has_psi = skm_probe_psi_total(&job->files, &progress.stalled_before_usec, NULL) == 0;
 	do {
 		now.end = take_step(job, &progress, &now);

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/priority.h"
 #include "probe/sock_diag.h"
 
 #include <errno.h>
@@ -148,6 +149,7 @@ static void *shape_thread(void *data)
 	struct skm_tc_ends ends = SKM_TC_ENDS_INIT;
 	struct skm_shape_result result = {.err = SKM_ERR_INIT};
 
+	skm_priority_ordinary();
 	result.result = skm_actuate_tc_open(job->order.netns_fd, &ends, &result.err);
 	if (result.result == 0)
 		result.result = run_order(&job->order, &ends, &result);
