@@ -36,6 +36,7 @@ struct remnant {
 	struct skm_journal journal;
 	struct skm_request request; /* its descriptors are open where the container lives */
 	bool lives;
+	bool let_go; /* its journal is no longer needed, once what it says is put back */
 };
 
 struct remnants {
@@ -247,7 +248,7 @@ static void adopt_or_let_go(struct skm_registry *registry, struct remnant *remna
 	skm_shape_restore(journal, netns_fd);
 	skm_memory_restore(journal);
 	skm_kernel_limit_restore(journal);
-	SKM_IGNORE(unlinkat(skm_registry_journal_dir(registry), remnant->name, 0) < 0); /* gone already is as good */
+	remnant->let_go = true;
 }
 
 /* The network namespace of one that has ended: by one that lives in it, or by its name. Returns a descriptor or -1. */
@@ -273,7 +274,7 @@ static bool is_seen_to(const struct remnants *all, const struct remnant *gone)
 	return false;
 }
 
-static void settle_gone(struct skm_registry *registry, const struct remnants *all, const struct remnant *gone)
+static void settle_gone(struct skm_registry *registry, const struct remnants *all, struct remnant *gone)
 {
 	skm_log(LOG_INFO, "%s: ended while no enforcer ran", gone->journal.id);
 	if (wrote_sysctls(&gone->journal) || gone->journal.shape.shaped) {
@@ -286,7 +287,7 @@ static void settle_gone(struct skm_registry *registry, const struct remnants *al
 	skm_memory_restore(&gone->journal);
 	skm_kernel_limit_restore(&gone->journal);
 	record_gone(registry, &gone->journal, gone->name);
-	SKM_IGNORE(unlinkat(skm_registry_journal_dir(registry), gone->name, 0) < 0);
+	gone->let_go = true;
 }
 
 /* Reads one journal. Those of another boot are removed, those that cannot be read left aside: false. */
@@ -354,6 +355,9 @@ void skm_journal_recover(struct skm_registry *registry)
 				adopt_or_let_go(registry, &all.list[i]);
 	skm_memory_settle_all(registry);
 	for (size_t i = 0; i < all.count; i++) {
+		/* not before: who is killed meanwhile leaves it to the next. Gone already is as good */
+		if (all.list[i].let_go)
+			SKM_IGNORE(unlinkat(skm_registry_journal_dir(registry), all.list[i].name, 0) < 0);
 		for (int fd = 0; fd < SKM_FD_COUNT; fd++)
 			skm_close_fd(&all.list[i].request.fds[fd]);
 		skm_codec_journal_free(&all.list[i].journal);

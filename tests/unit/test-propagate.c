@@ -161,8 +161,12 @@ static void test_ancestors_after_a_crash(void **state)
 	is(tree.a, "memory.low", 0);
 	is(tree.b, "memory.low", 50 * SKM_MIB);
 	put_text(tree.b, "cgroup.events", "populated 0\nfrozen 0\n");
+	writes.count = 0;
 	start_anew();
 	assert_int_equal(skm_registry_count(stage.registry), 0);
+	assert_true(writes.count > 0);
+	assert_int_equal(writes.journaled_first, 3); /* who is killed before the first write leaves its own and two ancestors' */
+	assert_int_equal(entries_in_the_journal(), 0);
 	is(tree.mid, "memory.low", 5 * SKM_MIB);
 	is(tree.top, "memory.low", 0);
 	close_tree(&tree);
