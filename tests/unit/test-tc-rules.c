@@ -208,6 +208,20 @@ static void test_classes(void **state)
 	close(fd);
 }
 
+/* The bytes that pass the bulk class of the ifb when this packet comes in. */
+static uint64_t redirected_of(int fd, int ifb, const struct packet *packet)
+{
+	uint64_t before = sent_by(stage.ends.inside, ifb, SKM_TC_BULK), sent = 0;
+
+	send_packet(fd, (int)if_nametoindex("eh"), packet);
+	/* the other end takes it in a soft interrupt */
+	for (int tries = 0; tries < (packet->bulk ? 100 : 3) && sent == 0; tries++) {
+		usleep(1000);
+		sent = sent_by(stage.ends.inside, ifb, SKM_TC_BULK) - before;
+	}
+	return sent;
+}
+
 /* What is redirected is bulk, all of it and nothing else. */
 static void test_redirection(void **state)
 {
@@ -229,15 +243,13 @@ static void test_redirection(void **state)
 			ifb = links[i].ifindex;
 	free(links);
 	for (size_t i = 0; i < sizeof(PACKETS) / sizeof(*PACKETS); i++) {
-		uint64_t before = sent_by(stage.ends.inside, ifb, SKM_TC_BULK), sent = 0;
+		uint64_t wanted = PACKETS[i].bulk ? (uint64_t)PACKETS[i].bytes + HEADER_BYTES : 0, sent = wanted + 1;
 
-		send_packet(fd, (int)if_nametoindex("eh"), &PACKETS[i]);
-		/* the other end takes it in a soft interrupt */
-		for (int tries = 0; tries < (PACKETS[i].bulk ? 100 : 3) && sent == 0; tries++) {
-			usleep(1000);
-			sent = sent_by(stage.ends.inside, ifb, SKM_TC_BULK) - before;
-		}
-		if (sent != (PACKETS[i].bulk ? (uint64_t)PACKETS[i].bytes + HEADER_BYTES : 0))
+		/* the kernel's own packets (router solicitations of a link that has just come up) may fall between: then once
+		 * more */
+		for (int tries = 0; tries < 3 && sent != wanted; tries++)
+			sent = redirected_of(fd, ifb, &PACKETS[i]);
+		if (sent != wanted)
 			fail_msg("%s: %d bytes were redirected", PACKETS[i].name, (int)sent);
 	}
 	close(fd);
