@@ -4,13 +4,11 @@
 #include "actuate/destroy.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/priority.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 
@@ -126,7 +124,6 @@ static void *destroy_thread(void *data)
 	struct skm_destroy_job *job = data;
 	const uint64_t one = 1;
 
-	skm_priority_ordinary();
 	job->result.result = run(job);
 	job->result.cost_usec = skm_cpu_usec();
 	atomic_store(&job->done, true);
@@ -137,20 +134,13 @@ static void *destroy_thread(void *data)
 
 static int start_thread(struct skm_destroy_job *job)
 {
-	sigset_t all, before;
-	pthread_t thread;
 	int r;
 
 	atomic_store(&job->holders, 2);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, NULL, destroy_thread, job);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r == 0)
-		pthread_detach(thread);
-	else
+	r = skm_thread_start(destroy_thread, job);
+	if (r < 0)
 		atomic_store(&job->holders, 1);
-	return -r;
+	return r;
 }
 
 int skm_destroy_job_start(const struct skm_destroy_order *order, struct skm_destroy_job **ret, struct skm_err *err)

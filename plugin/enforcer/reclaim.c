@@ -4,7 +4,7 @@
 #include "actuate/memory_reclaim.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/priority.h"
+#include "base/thread.h"
 #include "control/reclaim.h"
 #include "enforcer/container.h"
 #include "enforcer/registry.h"
@@ -108,7 +108,6 @@ static void *reclaim_thread(void *data)
 	struct skm_reclaim_result now = job->result;
 	const uint64_t one = 1;
 
-	skm_priority_ordinary();
 	progress.has_psi = skm_probe_psi_total(&job->files, &progress.stalled_before_usec, NULL) == 0;
 	do {
 		now.end = take_step(job, &progress, &now);
@@ -210,7 +209,6 @@ int skm_reclaim_start(struct skm_container *container, uint64_t bytes, struct sk
 {
 	struct skm_reclaimer *reclaimer = &container->reclaimer;
 	struct skm_reclaim_job *job;
-	pthread_t thread;
 	int r;
 
 	if (reclaimer->job)
@@ -222,7 +220,7 @@ int skm_reclaim_start(struct skm_container *container, uint64_t bytes, struct sk
 	r = skm_watch_add(skm_registry_epoll(container->registry), job->done_fd, EPOLLIN, &reclaimer->watch, err);
 	if (r == 0) {
 		atomic_store(&job->holders, 2);
-		r = -pthread_create(&thread, NULL, reclaim_thread, job);
+		r = skm_thread_start(reclaim_thread, job);
 		if (r < 0) {
 			atomic_store(&job->holders, 1);
 			skm_err_set_errno(err, -r, "start a thread");
@@ -233,7 +231,6 @@ int skm_reclaim_start(struct skm_container *container, uint64_t bytes, struct sk
 		job_put(job);
 		return r;
 	}
-	pthread_detach(thread);
 	reclaimer->job = job;
 	skm_pressure_own_reclaim(container, skm_now_usec());
 	skm_reclaim_refresh(container);

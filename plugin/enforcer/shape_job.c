@@ -4,14 +4,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/priority.h"
+#include "base/thread.h"
 #include "probe/sock_diag.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -149,7 +148,6 @@ static void *shape_thread(void *data)
 	struct skm_tc_ends ends = SKM_TC_ENDS_INIT;
 	struct skm_shape_result result = {.err = SKM_ERR_INIT};
 
-	skm_priority_ordinary();
 	result.result = skm_actuate_tc_open(job->order.netns_fd, &ends, &result.err);
 	if (result.result == 0)
 		result.result = run_order(&job->order, &ends, &result);
@@ -159,22 +157,6 @@ static void *shape_thread(void *data)
 		execute_will(job);
 	skm_shape_job_drop(job);
 	return NULL;
-}
-
-static int start_thread(struct skm_shape_job *job)
-{
-	sigset_t all, before;
-	pthread_t thread;
-	int r;
-
-	job->holders = 2;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, NULL, shape_thread, job);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r == 0)
-		pthread_detach(thread);
-	return -r;
 }
 
 int skm_shape_job_start(const struct skm_shape_order *order, struct skm_shape_job **ret, struct skm_err *err)
@@ -192,8 +174,9 @@ int skm_shape_job_start(const struct skm_shape_order *order, struct skm_shape_jo
 		job->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (job->done_fd < 0)
 		r = -errno;
+	job->holders = 2; /* the caller and the thread */
 	if (r == 0)
-		r = start_thread(job);
+		r = skm_thread_start(shape_thread, job);
 	if (r < 0) {
 		job_free(job);
 		return skm_err_set_errno(err, -r, "start a thread for tc");

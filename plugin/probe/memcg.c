@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "probe/line.h"
 #include "probe/number.h"
 
 #include <errno.h>
@@ -14,20 +15,13 @@
 
 int skm_probe_keyed_value(const char *text, const char *key, uint64_t *ret)
 {
-	const char *line = text;
-	size_t length = strlen(key);
+	const char *at = skm_probe_find_line(text, key, " ");
 	uint64_t value;
 
-	while (line && (strncmp(line, key, length) != 0 || line[length] != ' ')) {
-		line = strchr(line, '\n');
-		if (line)
-			line++;
-	}
-	if (!line)
+	if (!at)
 		return -ENOENT;
-	line += length + 1;
 	/* the newline is asked for: in a text cut in the middle of a number the digits alone would pass */
-	if (!skm_probe_digits(&line, &value) || *line != '\n')
+	if (!skm_probe_digits(&at, &value) || *at != '\n')
 		return -EINVAL;
 	*ret = value;
 	return 0;

@@ -3,14 +3,14 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/thread.h"
+#include "probe/line.h"
 #include "probe/number.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -81,21 +81,11 @@ static void *visit_netns(void *data)
 	return NULL;
 }
 
-/* Runs visit_netns in a thread of its own, which takes none of the process's signals. */
 static int run_visit(struct visit *visit)
 {
-	sigset_t all, before;
-	pthread_t thread;
-	int r;
+	int r = skm_thread_run(visit_netns, visit);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, NULL, visit_netns, visit);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r != 0)
-		return skm_err_set_errno(visit->err, r, "start a thread for the network namespace");
-	pthread_join(thread, NULL);
-	return visit->result;
+	return r < 0 ? skm_err_set_errno(visit->err, -r, "start a thread for the network namespace") : visit->result;
 }
 
 int skm_probe_netns_open(int netns_fd, bool write, struct skm_netns *ret, struct skm_err *err)
@@ -126,23 +116,10 @@ void skm_probe_netns_close(struct skm_netns *netns)
 	skm_close_fd(&netns->snmp6);
 }
 
-/* The line "TCP: …" of text, past the colon, or NULL. */
-static const char *find_proto(const char *text, const char *proto)
-{
-	size_t length = strlen(proto);
-
-	while (text && (strncmp(text, proto, length) != 0 || text[length] != ':')) {
-		text = strchr(text, '\n');
-		if (text)
-			text++;
-	}
-	return text ? text + length + 1 : NULL;
-}
-
 int skm_probe_sockstat_in_use(const char *text, const char *proto, uint32_t *ret)
 {
 	static const char KEY[] = " inuse ";
-	const char *at = find_proto(text, proto);
+	const char *at = skm_probe_find_line(text, proto, ":");
 	uint64_t number;
 
 	if (!at)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/rtnl.h"
 
+#include "base/thread.h"
+
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -8,9 +10,7 @@
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,18 +139,9 @@ static void *visit_netns(void *data)
  * process's signals. */
 static int make_inside(struct visit *visit)
 {
-	sigset_t all, before;
-	pthread_t thread;
-	int r;
+	int r = skm_thread_run(visit_netns, visit);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, NULL, visit_netns, visit);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r != 0)
-		return -r;
-	pthread_join(thread, NULL);
-	return visit->result;
+	return r < 0 ? r : visit->result;
 }
 
 int skm_probe_rtnl_open(int netns_fd, struct skm_rtnl **ret, struct skm_err *err)

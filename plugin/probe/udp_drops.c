@@ -2,23 +2,11 @@
 #include "probe/udp_drops.h"
 
 #include "base/io.h"
+#include "probe/line.h"
 #include "probe/number.h"
 
 #include <errno.h>
 #include <string.h>
-
-/* The line "Udp: …" of text, past the colon, or NULL. */
-static const char *find_line(const char *text, const char *proto)
-{
-	size_t length = strlen(proto);
-
-	while (text && (strncmp(text, proto, length) != 0 || text[length] != ':')) {
-		text = strchr(text, '\n');
-		if (text)
-			text++;
-	}
-	return text ? text + length + 1 : NULL;
-}
 
 /* How many words stand before `name` on a line, or -1. */
 static int column_of(const char *line, const char *name)
@@ -39,8 +27,8 @@ static int column_of(const char *line, const char *name)
 
 int skm_probe_snmp_value(const char *text, const char *proto, const char *name, uint64_t *ret)
 {
-	const char *names = find_line(text, proto), *next = names ? strchr(names, '\n') : NULL;
-	const char *numbers = next ? find_line(next + 1, proto) : NULL;
+	const char *names = skm_probe_find_line(text, proto, ":"), *next = names ? strchr(names, '\n') : NULL;
+	const char *numbers = next ? skm_probe_find_line(next + 1, proto, ":") : NULL;
 	int column = names ? column_of(names, name) : -1;
 	uint64_t value;
 
@@ -60,18 +48,13 @@ int skm_probe_snmp_value(const char *text, const char *proto, const char *name, 
 
 int skm_probe_snmp6_value(const char *text, const char *name, uint64_t *ret)
 {
-	size_t length = strlen(name);
+	const char *at = skm_probe_find_line(text, name, " \t");
 	uint64_t value;
 
-	while (text && (strncmp(text, name, length) != 0 || !strchr(" \t", text[length]) || !text[length])) {
-		text = strchr(text, '\n');
-		if (text)
-			text++;
-	}
-	if (!text)
+	if (!at)
 		return -ENOENT;
-	text += length + strspn(text + length, " \t");
-	if (!skm_probe_digits(&text, &value) || *text != '\n')
+	at += strspn(at, " \t");
+	if (!skm_probe_digits(&at, &value) || *at != '\n')
 		return -EINVAL;
 	*ret = value;
 	return 0;
