@@ -122,21 +122,13 @@ static void print_number(const char *name, uint64_t value)
 	printf("  %-22s%llu\n", name, (ull)value);
 }
 
-/* In bytes, for a line that has no unit. */
-static void print_sock(const char *name, uint64_t bytes)
+/* A number that the kernel may not count. */
+static void print_known(const char *name, uint64_t value)
 {
-	if (bytes == SKM_SOCK_UNKNOWN)
+	if (value == SKM_SOCK_UNKNOWN)
 		print_text(name, "unknown");
 	else
-		print_number(name, bytes);
-}
-
-static void print_drops(const char *name, uint64_t count)
-{
-	if (count == UINT64_MAX)
-		print_text(name, "unknown");
-	else
-		print_number(name, count);
+		print_number(name, value);
 }
 
 static void print_outside(const struct skm_report *report)
@@ -177,8 +169,8 @@ static void print_details(const struct skm_report *report)
 	print_text("memory.max", skm_cli_bytes(report->memory_max_bytes, text));
 	print_text(by_kernel ? "peak" : "peak, as sampled", skm_cli_sock(report->sock_peak_bytes, text));
 	print_number("TCP sockets", report->sockets);
-	print_drops("UDP lost, buffer full", report->udp_rcvbuf_errors);
-	print_drops("UDP lost, no memory", report->udp_mem_errors);
+	print_known("UDP lost, buffer full", report->udp_rcvbuf_errors);
+	print_known("UDP lost, no memory", report->udp_mem_errors);
 	print_number("samples", report->samples);
 	if (!by_kernel)
 		print_number("memory.stat reads", report->stat_reads);
@@ -191,12 +183,12 @@ static void print_details(const struct skm_report *report)
 static void print_v1_names(const struct skm_report *report)
 {
 	fputs("\nBy their cgroup v1 names (memory.kmem.tcp.*), in bytes\n", stdout);
-	print_sock("usage_in_bytes", report->sock_bytes);
+	print_known("usage_in_bytes", report->sock_bytes);
 	if (report->limit_bytes == UINT64_MAX)
 		print_text("limit_in_bytes", "none");
 	else
 		print_number("limit_in_bytes", report->limit_bytes);
-	print_sock("max_usage_in_bytes", report->sock_peak_bytes);
+	print_known("max_usage_in_bytes", report->sock_peak_bytes);
 	print_number("failcnt", report->over_limit);
 }
 

@@ -136,8 +136,7 @@ static void begin(struct skm_container *container)
 		container->report.decision = container->ladder.decision;
 	}
 	skm_pressure_close(container); /* its trigger is the old policy's */
-	if (!container->memcg.v1)
-		skm_pressure_open(container);
+	skm_pressure_open(container);
 	memset(container->group->rate, 0, sizeof(container->group->rate)); /* what the administrator raises is raised now */
 	container->next_full_usec = container->next_tripwire_usec = skm_now_usec();
 }

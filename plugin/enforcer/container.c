@@ -19,12 +19,13 @@
 static int resolve_on_v1(const struct skm_host *host, struct skm_report *report, struct skm_err *err)
 {
 	const char *refusal = skm_probe_host_v1_refusal(host);
+	char buffer[SKM_ERR_TEXT_MAX];
 
 	if (refusal)
 		return skm_err_set(err, EOPNOTSUPP, "mode %s; use auto, soft or observe", refusal);
 	if (report->policy.mode != SKM_MODE_AUTO && report->policy.mode != SKM_MODE_V1)
-		return skm_err_set(err, EOPNOTSUPP, "mode %s: the memory controller is on cgroup v1 here; use mode v1 or auto",
-		                   skm_name_of(&skm_mode_names, report->policy.mode));
+		return skm_err_set(err, EOPNOTSUPP, "mode %s: %s", skm_name_of(&skm_mode_names, report->policy.mode),
+		                   skm_probe_host_soft_refusal(host, 0, buffer, sizeof(buffer)));
 	if (report->limit_bytes == UINT64_MAX && skm_policy_has_memory(&report->policy))
 		return skm_err_set(err, EOPNOTSUPP,
 		                   "memory: the controller is on cgroup v1 here, where sockmem sets tcpmem alone");

@@ -102,12 +102,11 @@ void skm_destroy_close(struct skm_container *container)
 
 static void job_ready(struct skm_watch *watch, uint32_t events)
 {
-	struct skm_destroyer *destroyer = SKM_WATCH_OWNER(watch, struct skm_destroyer, watch);
-	struct skm_container *container = (struct skm_container *)((char *)destroyer - offsetof(struct skm_container, destroyer));
+	struct skm_container *container = SKM_WATCH_OWNER(watch, struct skm_container, destroyer.watch);
 	struct skm_destroy_result result;
 
 	(void)events;
-	if (!skm_destroy_job_take(destroyer->job, &result))
+	if (!skm_destroy_job_take(container->destroyer.job, &result))
 		return;
 	skm_destroy_close(container);
 	take(container, &result);

@@ -51,6 +51,8 @@ void skm_pressure_open(struct skm_container *container)
 {
 	struct skm_err err = SKM_ERR_INIT;
 
+	if (container->memcg.v1)
+		return;
 	if (skm_probe_pressure_open(container->memcg.dir, &container->pressure.files, &err) < 0) {
 		skm_log(LOG_DEBUG, "%s: no pressure to be seen: %s", container->report.id, err.text);
 		return;

@@ -28,7 +28,7 @@ struct skm_pressure_gauge {
 
 #define SKM_PRESSURE_GAUGE_INIT ((struct skm_pressure_gauge){.files = SKM_PRESSURE_FILES_INIT, .trigger = -1})
 
-/* Opens the files and sets the PSI trigger; what a host does not have is done without. */
+/* Opens the files and sets the PSI trigger; what a host does not have is done without, and on cgroup v1 all of it. */
 void skm_pressure_open(struct skm_container *container);
 void skm_pressure_close(struct skm_container *container);
 

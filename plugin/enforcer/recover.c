@@ -233,6 +233,15 @@ static int adopt(struct skm_registry *registry, struct skm_request *request, str
 	return 0;
 }
 
+/* All that is not the namespace's sysctls, which several may share. netns_fd: -1 where it has gone. */
+static void restore_rest(struct remnant *remnant, int netns_fd)
+{
+	skm_shape_restore(&remnant->journal, netns_fd);
+	skm_memory_restore(&remnant->journal);
+	skm_kernel_limit_restore(&remnant->journal);
+	remnant->let_go = true;
+}
+
 /* One that cannot be held any more (a percentage without memory.max, processors that came) is not left capped. */
 static void adopt_or_let_go(struct skm_registry *registry, struct remnant *remnant)
 {
@@ -245,10 +254,7 @@ static void adopt_or_let_go(struct skm_registry *registry, struct remnant *remna
 	skm_log(LOG_WARNING, "%s: cannot be taken over and is let go: %s", journal->id, err.text);
 	if (wrote_sysctls(journal) && netns_fd >= 0 && !skm_netns_group_has_writer(registry, journal->netns_inode))
 		restore_netns(journal, netns_fd);
-	skm_shape_restore(journal, netns_fd);
-	skm_memory_restore(journal);
-	skm_kernel_limit_restore(journal);
-	remnant->let_go = true;
+	restore_rest(remnant, netns_fd);
 }
 
 /* The network namespace of one that has ended: by one that lives in it, or by its name. Returns a descriptor or -1. */
@@ -276,18 +282,15 @@ static bool is_seen_to(const struct remnants *all, const struct remnant *gone)
 
 static void settle_gone(struct skm_registry *registry, const struct remnants *all, struct remnant *gone)
 {
-	skm_log(LOG_INFO, "%s: ended while no enforcer ran", gone->journal.id);
-	if (wrote_sysctls(&gone->journal) || gone->journal.shape.shaped) {
-		cleanup_fd int netns_fd = open_left_netns(all, gone->journal.netns_inode);
+	cleanup_fd int netns_fd = -1;
 
-		if (netns_fd >= 0 && wrote_sysctls(&gone->journal) && !is_seen_to(all, gone))
-			restore_netns(&gone->journal, netns_fd);
-		skm_shape_restore(&gone->journal, netns_fd);
-	}
-	skm_memory_restore(&gone->journal);
-	skm_kernel_limit_restore(&gone->journal);
+	skm_log(LOG_INFO, "%s: ended while no enforcer ran", gone->journal.id);
+	if (wrote_sysctls(&gone->journal) || gone->journal.shape.shaped)
+		netns_fd = open_left_netns(all, gone->journal.netns_inode);
+	if (netns_fd >= 0 && wrote_sysctls(&gone->journal) && !is_seen_to(all, gone))
+		restore_netns(&gone->journal, netns_fd);
+	restore_rest(gone, netns_fd);
 	record_gone(registry, &gone->journal, gone->name);
-	gone->let_go = true;
 }
 
 /* Reads one journal. Those of another boot are removed, those that cannot be read left aside: false. */

@@ -164,8 +164,7 @@ int skm_registry_insert(struct skm_registry *registry, struct skm_container *con
 	/* where the file cannot be watched, kills are seen when the container ends */
 	if (r < 0 && r != -EPERM)
 		return r;
-	if (!container->memcg.v1)
-		skm_pressure_open(container);
+	skm_pressure_open(container);
 	container->next = registry->first;
 	registry->first = container;
 	registry->count++;

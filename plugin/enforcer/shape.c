@@ -435,10 +435,8 @@ void skm_shape_take(struct skm_container *container)
 
 static void job_ready(struct skm_watch *watch, uint32_t events)
 {
-	struct skm_shaper *shaper = SKM_WATCH_OWNER(watch, struct skm_shaper, watch);
-
 	(void)events;
-	skm_shape_take((struct skm_container *)((char *)shaper - offsetof(struct skm_container, shaper)));
+	skm_shape_take(SKM_WATCH_OWNER(watch, struct skm_container, shaper.watch));
 }
 
 /* -- at each look --------------------------------------------------------------------------------------------------- */
