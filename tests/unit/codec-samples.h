@@ -52,6 +52,18 @@ static inline bool skm_same_policy(const struct skm_policy *a, const struct skm_
 	       a->on_error == b->on_error && a->source == b->source && strcmp(a->profile, b->profile) == 0;
 }
 
+static inline struct skm_decision skm_sample_decision(void)
+{
+	return (struct skm_decision){
+	        .step = SKM_STEP_SHED,
+	        .reason = SKM_REASON_TOO_SMALL,
+	        .fair_cap_bytes = 109,
+	        .targets = {.rmem_max_bytes = 110, .wmem_max_bytes = 111, .notsent_lowat_bytes = 112},
+	        .squeeze_above_bytes = 113,
+	        .occupancy_permyriad = 12345,
+	};
+}
+
 static inline struct skm_report skm_sample_report(void)
 {
 	return (struct skm_report){
@@ -70,15 +82,7 @@ static inline struct skm_report skm_sample_report(void)
 	        .current_bytes = 106,
 	        .memory_max_bytes = 107,
 	        .sockets = UINT32_MAX,
-	        .decision =
-	                {
-	                        .step = SKM_STEP_SHED,
-	                        .reason = SKM_REASON_TOO_SMALL,
-	                        .fair_cap_bytes = 109,
-	                        .targets = {.rmem_max_bytes = 110, .wmem_max_bytes = 111, .notsent_lowat_bytes = 112},
-	                        .squeeze_above_bytes = 113,
-	                        .occupancy_permyriad = 12345,
-	                },
+	        .decision = skm_sample_decision(),
 	        .samples = 114,
 	        .stat_reads = 115,
 	        .decisions = 116,
@@ -103,12 +107,12 @@ static inline struct skm_report skm_sample_report(void)
 	        .reclaim = {SKM_RECLAIM_STALLED, 148, 149, 150, 151, 153},
 	        .reclaimed_bytes = 152,
 	        .shape = {SKM_SHAPE_IFB, 155, 156, 157, 158, 159, 160, 161},
-	        .udp_rcvbuf_errors = 156,
+	        .udp_rcvbuf_errors = 164,
 	        .udp_mem_errors = UINT64_MAX,
 	        .destroyed_sockets = 162,
 	        .destroyed_bytes = 163,
 	        .outside_processes = 154,
-	        .small_windows = {155, 156, 157},
+	        .small_windows = {165, 166, 167},
 	        .skipped_count = SKM_SKIPPED_MAX - 1,
 	        .skipped = {"a", "b", "c", "d", "e", "f", "g"},
 	        .events = 123,

@@ -83,6 +83,13 @@ static void test_the_census_makes_the_cap(void **state)
 	assert_int_equal(report()->decision.fair_cap_bytes, LIMIT * 95 / 100 / 4);
 }
 
+static struct skm_container *observed_in_the_hosts_namespace(void)
+{
+	use_hosts_namespace();
+	register_plain("web", SKM_MODE_OBSERVE);
+	return skm_registry_head(stage.registry);
+}
+
 /* Counting a large namespace is dear: all of it stays below a hundredth of a processor. */
 static void test_the_census_keeps_its_budget(void **state)
 {
@@ -90,9 +97,7 @@ static void test_the_census_keeps_its_budget(void **state)
 	uint64_t now;
 
 	(void)state;
-	use_hosts_namespace();
-	register_plain("web", SKM_MODE_OBSERVE);
-	container = skm_registry_head(stage.registry);
+	container = observed_in_the_hosts_namespace();
 	assert_true(skm_census_is_due(container, skm_now_usec()));
 	skm_census_took(container, 4, 1000);
 	now = container->census.tried_usec;
@@ -157,9 +162,7 @@ static void test_one_count_is_due_when_a_cap_comes_near(void **state)
 	uint64_t now;
 
 	(void)state;
-	use_hosts_namespace();
-	register_plain("web", SKM_MODE_OBSERVE);
-	container = skm_registry_head(stage.registry);
+	container = observed_in_the_hosts_namespace();
 	skm_census_began(container);
 	skm_census_took(container, 0, 200000);
 	now = container->census.tried_usec;
