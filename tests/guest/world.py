@@ -69,15 +69,19 @@ class World:
             sh("tc", "-n", self.peer, "qdisc", "add", "dev", "eth0", "root", "netem", "delay", f"{delay_ms}ms", "limit", "100000")
 
     def close(self):
+        self.end_all()
+        for ns in (self.netns, self.peer):
+            sh("ip", "netns", "del", ns, check=False)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def end_all(self):
+        """Ends the processes and containers that were started here."""
         for process in self.processes:
             if process.poll() is None:
                 process.kill()
                 process.wait()
         for runtime, container in self.ids:
             sh(runtime, "delete", "--force", container, check=False)
-        for ns in (self.netns, self.peer):
-            sh("ip", "netns", "del", ns, check=False)
-        shutil.rmtree(self.dir, ignore_errors=True)
 
     def __enter__(self):
         return self

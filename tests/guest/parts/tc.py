@@ -410,12 +410,7 @@ class Inside(world.World):
         self.processes, self.ids = [], []
 
     def close(self):
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-        for runtime, container in self.ids:
-            world.sh(runtime, "delete", "--force", container, check=False)
+        self.end_all()
         world.shutil.rmtree(self.dir, ignore_errors=True)
 
 
